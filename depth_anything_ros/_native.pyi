@@ -1,0 +1,36 @@
+"""Typed face of the extension built from native/. Users take `depth_anything_ros.Engine` instead."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+ggml_version: str
+
+class EngineOptions:
+    threads: int
+    device: str
+    resolution: int
+    cached_sizes: int
+    memory_limit: int
+    def __init__(
+        self, *, threads: int = 0, device: str = "cpu", resolution: int = 0, cached_sizes: int = 4, memory_limit: int = 0
+    ) -> None: ...
+
+class NativeEngine:
+    def __init__(self, path: str, options: EngineOptions) -> None: ...
+    def info(self) -> dict[str, object]: ...
+    def processed_size(self, width: int, height: int) -> tuple[int, int]: ...
+    def infer(
+        self,
+        pixels: NDArray[np.uint8],
+        bgr: bool,
+        focal: tuple[float, float] | None,
+        confidence: bool,
+        sky: bool,
+        pose: bool,
+        fill_sky: bool,
+        stages: list[str],
+    ) -> dict[str, object]: ...
+    def cancel(self) -> None: ...
+
+def preprocess(pixels: NDArray[np.uint8], bgr: bool, resolution: int, patch: int) -> NDArray[np.uint8]: ...

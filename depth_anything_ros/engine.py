@@ -1,0 +1,122 @@
+"""The engine: one GGUF file, one picture in, one prediction out.
+
+Basic use::
+
+    from depth_anything_ros import Engine
+
+    with Engine.load("da3-small.gguf") as engine:
+        prediction = engine.infer(rgb)          # uint8 [H, W, 3]
+        prediction.depth                        # float32 [h, w] at the network size
+
+What happens in `infer`: the picture is resized as the official code does it (long side to `resolution`, then both sides to multiples of
+the patch), normalised straight into the graph's input, computed without the GIL, and the maps are copied out. Graphs are kept per size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+
+import numpy as np
+
+from depth_anything_ros import _native
+from depth_anything_ros.types import DepthKind, Intrinsics, ModelInfo, Prediction, Timings, UInt8Array, Wanted
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How an engine runs. Zeros mean "choose for me"."""
+
+    threads: int = 0
+    """CPU threads; 0 takes the cores that this process may use."""
+    device: str = "cpu"
+    resolution: int = 0
+    """Long side of the processed picture in pixels; 0 takes the model's own (504)."""
+    cached_sizes: int = 4
+    """How many picture sizes keep their graph and buffers."""
+    memory_limit: int = 0
+    """Bytes that the engine may use; 0 takes what the machine (or its cgroup) has available."""
+
+
+class Engine:
+    """A loaded model. `infer` may be called from any thread, one at a time; `cancel` from any thread at any time."""
+
+    def __init__(self, native: _native.NativeEngine) -> None:
+        self._native = native
+        facts = dict(native.info())
+        self._info = ModelInfo(**{**facts, "kind": DepthKind(facts["kind"])})  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, model: str | os.PathLike[str], options: EngineOptions | None = None, **overrides: object) -> Engine:
+        """Load a GGUF file.
+
+        model: path of the file (``~`` is expanded). options and overrides: see `EngineOptions`; `Engine.load(path, threads=2)` is enough.
+        Raises ModelError (file cannot be used), DeviceError (device or memory), OptionError (an option is out of range or unknown).
+        """
+        chosen = _merged(options or EngineOptions(), overrides)
+        path = os.path.expanduser(os.fspath(model))
+        return cls(_native.NativeEngine(path, _native.EngineOptions(**vars(chosen))))
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    def processed_size(self, width: int, height: int) -> tuple[int, int]:
+        """Size (width, height) that a picture of that size is processed at."""
+        return self._native.processed_size(width, height)
+
+    def infer(
+        self,
+        pixels: UInt8Array,
+        *,
+        bgr: bool = False,
+        intrinsics: Intrinsics | None = None,
+        wanted: Wanted = Wanted(),
+        fill_sky: bool = True,
+        stages: Iterable[str] = (),
+    ) -> Prediction:
+        """Depth of one picture.
+
+        pixels: uint8 [H, W, 3]; rows may be padded (positive strides, packed pixels), no copy is made.
+        intrinsics: of the picture as given; a model that needs a focal length gives metres only with it (official `focal / 300` at the processed size).
+        fill_sky: mono and metric nets give sky pixels the 0.99-quantile of the rest, as the official code does.
+        Raises InputError, CancelledError (after `cancel`), DeviceError.
+        """
+        focal = None if intrinsics is None else (intrinsics.fx, intrinsics.fy)
+        raw = dict(
+            self._native.infer(pixels, bgr, focal, wanted.confidence, wanted.sky, wanted.pose, fill_sky, list(stages))
+        )
+        raw["kind"] = DepthKind(raw["kind"])
+        raw["timings"] = Timings(*raw["timings"])  # type: ignore[misc]
+        if raw["intrinsics"] is not None:
+            raw["intrinsics"] = Intrinsics(*raw["intrinsics"])  # type: ignore[misc]
+        return Prediction(**raw)  # type: ignore[arg-type]
+
+    def warm_up(self, width: int, height: int, wanted: Wanted = Wanted()) -> None:
+        """Build everything that depends on the picture size, so that the first real frame is as fast as the rest."""
+        self.infer(np.zeros((height, width, 3), np.uint8), wanted=wanted)
+
+    def cancel(self) -> None:
+        """Make the running `infer` raise CancelledError within 100 ms; without one, nothing happens. From any thread."""
+        self._native.cancel()
+
+    def close(self) -> None:
+        """Free the model; using the engine afterwards raises AttributeError."""
+        del self._native
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _merged(options: EngineOptions, overrides: dict[str, object]) -> EngineOptions:
+    from depth_anything_ros.errors import OptionError
+
+    unknown = sorted(set(overrides) - set(vars(options)))
+    if unknown:
+        raise OptionError("option.unknown", f"Engine.load has no option {', '.join(unknown)}; known: {', '.join(vars(options))}.")
+    return EngineOptions(**{**vars(options), **overrides})  # type: ignore[arg-type]

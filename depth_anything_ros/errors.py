@@ -1,0 +1,66 @@
+"""Every exception that this package raises: one family, caught only at the front doors.
+
+`code` is a stable string such as ``"model.tensor"`` for programs; the text is for people and names the thing, the value and what to do.
+The native engine raises the same classes: its `da::Error` carries the code, and the binding picks the class by the code's prefix.
+"""
+
+from __future__ import annotations
+
+
+class DepthAnythingError(Exception):
+    """Base of the family. `code`: stable identifier, ``"<area>.<what>"``."""
+
+    exit_code = 1
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ModelError(DepthAnythingError):
+    """A model file cannot be used: ``model.missing``, ``model.format``, ``model.key``, ``model.tensor``, ``model.unsupported``."""
+
+    exit_code = 3
+
+
+class DeviceError(DepthAnythingError):
+    """The device cannot do it: ``device.unavailable``, ``device.memory``, ``device.compute``."""
+
+    exit_code = 5
+
+
+class InputError(DepthAnythingError, ValueError):
+    """A picture, calibration or bag cannot be used: ``input.encoding``, ``input.shape``, ``input.stride``, ``input.intrinsics``, ``input.bag``, ``input.file``."""
+
+    exit_code = 4
+
+
+class OptionError(DepthAnythingError, ValueError):
+    """An option is wrong: ``option.range``, ``option.unknown``."""
+
+    exit_code = 2
+
+
+class ConversionError(DepthAnythingError):
+    """A checkpoint cannot be converted: ``convert.checkpoint``, ``convert.names``, ``convert.verify``."""
+
+    exit_code = 3
+
+
+class CancelledError(DepthAnythingError):
+    """A running `Engine.infer` was ended by `Engine.cancel` (code ``engine.cancelled``)."""
+
+
+_CLASSES: dict[str, type[DepthAnythingError]] = {
+    "model": ModelError,
+    "device": DeviceError,
+    "input": InputError,
+    "option": OptionError,
+    "convert": ConversionError,
+    "engine": CancelledError,
+}
+
+
+def error_class(code: str) -> type[DepthAnythingError]:
+    """The class for an error code, by the part before the dot; the base class for an unknown area."""
+    return _CLASSES.get(code.partition(".")[0], DepthAnythingError)

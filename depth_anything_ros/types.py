@@ -1,0 +1,144 @@
+"""The values that travel through the pipeline: frozen, small, without behaviour of ROS or of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float32Array = NDArray[np.float32]
+UInt8Array = NDArray[np.uint8]
+
+
+class DepthKind(str, Enum):
+    """What the numbers of a depth map mean."""
+
+    METRIC = "metric"
+    """Metres along the optical z axis."""
+    RELATIVE_DEPTH = "relative_depth"
+    """Depth along the optical z axis times one unknown scale; near is small."""
+    RELATIVE_INVERSE_DEPTH = "relative_inverse_depth"
+    """1/z with unknown scale and shift; near is large."""
+
+
+@dataclass(frozen=True)
+class Intrinsics:
+    """Pinhole intrinsics of an image of `width` x `height` pixels, in pixels.
+
+    OpenCV convention: the centre of the top left pixel is (0, 0).
+    """
+
+    width: int
+    height: int
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a loaded model is and can give."""
+
+    path: str
+    checkpoint: str
+    """`checkpoint_name` of the file, for example ``DA3-SMALL``."""
+    architecture: str
+    """``any_view`` (DualDPT and camera) or ``mono`` (DPT and sky)."""
+    kind: DepthKind
+    """Best kind of depth that the model can give."""
+    needs_focal: bool
+    """True for DA3METRIC: depth is metric only when a focal length is given to `infer`, else relative."""
+    license: str
+    """SPDX identifier of the weights, or ``unknown``."""
+    has_confidence: bool
+    has_sky: bool
+    has_pose: bool
+    patch_size: int
+    parameters: int
+    """Number of scalars in the tensors of the file."""
+    file_bytes: int
+    device: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which optional outputs are computed; depth always is. What a model cannot give stays absent."""
+
+    confidence: bool = True
+    sky: bool = True
+    pose: bool = True
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Wall time of the stages of one `infer`, seconds."""
+
+    preprocess: float
+    compute: float
+    postprocess: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Result of `Engine.infer` for one picture, at the processed (network) size h x w. Absent outputs are None."""
+
+    kind: DepthKind
+    depth: Float32Array
+    """float32 [h, w], unit by `kind`."""
+    confidence: Float32Array | None
+    """float32 [h, w], raw network value, 1 and more."""
+    sky: Float32Array | None
+    """float32 [h, w], raw network value, 0 and more; sky where it is at least 0.3."""
+    intrinsics: Intrinsics | None
+    """The model's own estimate for the processed size."""
+    extrinsics: Float32Array | None
+    """float32 [3, 4], camera_from_world."""
+    timings: Timings
+    stages: dict[str, Float32Array] = field(default_factory=dict)
+    """Intermediate tensors asked for by name, in the order of the official modules (for parity tests)."""
+
+    @property
+    def width(self) -> int:
+        return int(self.depth.shape[1])
+
+    @property
+    def height(self) -> int:
+        return int(self.depth.shape[0])
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One camera picture on its way through the pipeline."""
+
+    pixels: UInt8Array
+    """uint8 [H, W, 3], a view of the message where possible; rows may be padded (strides)."""
+    bgr: bool
+    """Channel order of `pixels`: False for RGB, True for BGR."""
+    intrinsics: Intrinsics | None
+    """Of this picture, or None when the camera is not calibrated."""
+    stamp_ns: int
+    frame_id: str
+
+
+@dataclass(frozen=True)
+class Products:
+    """What one frame gives at the asked output size H x W; None for what was not wanted or cannot be given."""
+
+    frame: Frame
+    prediction: Prediction
+    depth: Float32Array | None
+    """float32 [H, W]: metres (NaN invalid, sky by policy) or, when `metric` is False, relative depth without unit."""
+    metric: bool
+    confidence: Float32Array | None
+    """float32 [H, W], 0 to 1, 1 is good."""
+    sky_mask: UInt8Array | None
+    """uint8 [H, W], 0 or 255."""
+    intrinsics: Intrinsics | None
+    """Of the output maps (size H x W)."""
+    points: NDArray[np.void] | None
+    """Organised cloud [h, w] of a structured dtype x, y, z, rgb (and confidence), optical frame, metres."""
+    timings: dict[str, float]
+    """Stage name to seconds."""
