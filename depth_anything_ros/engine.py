@@ -80,14 +80,13 @@ class Engine:
         """Depth of one picture.
 
         pixels: uint8 [H, W, 3]; rows may be padded (positive strides, packed pixels), no copy is made.
-        intrinsics: of the picture as given; a model that needs a focal length gives metres only with it (official `focal / 300` at the processed size).
+        intrinsics: of the picture as given; a model that needs a focal length gives metres only with it (official `focal / 300` at the
+        processed size).
         fill_sky: mono and metric nets give sky pixels the 0.99-quantile of the rest, as the official code does.
         Raises InputError, CancelledError (after `cancel`), DeviceError.
         """
         focal = None if intrinsics is None else (intrinsics.fx, intrinsics.fy)
-        raw = dict(
-            self._native.infer(pixels, bgr, focal, wanted.confidence, wanted.sky, wanted.pose, fill_sky, list(stages))
-        )
+        raw = dict(self._native.infer(pixels, bgr, focal, wanted.confidence, wanted.sky, wanted.pose, fill_sky, list(stages)))
         raw["kind"] = DepthKind(raw["kind"])
         raw["timings"] = Timings(*raw["timings"])  # type: ignore[misc]
         if raw["intrinsics"] is not None:
@@ -119,4 +118,4 @@ def _merged(options: EngineOptions, overrides: dict[str, object]) -> EngineOptio
     unknown = sorted(set(overrides) - set(vars(options)))
     if unknown:
         raise OptionError("option.unknown", f"Engine.load has no option {', '.join(unknown)}; known: {', '.join(vars(options))}.")
-    return EngineOptions(**{**vars(options), **overrides})  # type: ignore[arg-type]
+    return EngineOptions(**{**vars(options), **overrides})

@@ -30,7 +30,10 @@ class DeviceError(DepthAnythingError):
 
 
 class InputError(DepthAnythingError, ValueError):
-    """A picture, calibration or bag cannot be used: ``input.encoding``, ``input.shape``, ``input.stride``, ``input.intrinsics``, ``input.bag``, ``input.file``."""
+    """A picture, calibration or bag cannot be used.
+
+    Codes: ``input.encoding``, ``input.shape``, ``input.stride``, ``input.intrinsics``, ``input.bag``, ``input.file``.
+    """
 
     exit_code = 4
 
