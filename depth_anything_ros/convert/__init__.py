@@ -1,0 +1,1 @@
+"""Checkpoints to GGUF files; works without the native extension and without PyTorch."""
