@@ -1,0 +1,107 @@
+"""From hyper-parameters to the exact content of a file: its metadata values and its tensors, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from depth_anything_ros.convert.gguf_keys import (
+    GENERAL_ARCHITECTURE,
+    GENERAL_ARCHITECTURE_VALUE,
+    KEYS,
+    TENSORS,
+    Dim,
+    Part,
+    TensorRule,
+    ValueType,
+)
+from depth_anything_ros.convert.hyper_parameters import HyperParameters
+
+Value = str | bool | int | float | tuple[int, ...] | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MetadataItem:
+    """One metadata key of a file; a tuple is an array of `type`."""
+
+    name: str
+    type: ValueType
+    value: Value
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One tensor of a file: official key, GGUF name, extents in ggml order (fastest first), and whether it may be narrower than float32."""
+
+    official: str
+    name: str
+    extents: tuple[int, ...]
+    narrow: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """PyTorch and NumPy shape."""
+        return self.extents[::-1]
+
+
+def metadata(parameters: HyperParameters) -> list[MetadataItem]:
+    """Every metadata key of the file, in order."""
+    items = [MetadataItem(GENERAL_ARCHITECTURE, ValueType.STRING, GENERAL_ARCHITECTURE_VALUE)]
+    for key in KEYS:
+        value = getattr(parameters, key.field)
+        if value is not None:
+            items.append(MetadataItem(key.full_name, key.type, value))
+    return items
+
+
+def tensors(parameters: HyperParameters) -> Iterator[TensorSpec]:
+    """Every tensor of the network, in the order of the file."""
+    extents = _extents(parameters)
+    for per_block, rules_of_run in groupby(TENSORS, key=lambda rule: rule.part in (Part.BLOCK, Part.QKNORM_BLOCK)):
+        rules = list(rules_of_run)
+        for block in range(parameters.depth if per_block else 1):
+            for rule in rules:
+                if _belongs(rule.part, parameters, block):
+                    yield _spec(rule, block, extents)
+
+
+def _spec(rule: TensorRule, block: int, extents: dict[Dim, int]) -> TensorSpec:
+    return TensorSpec(
+        official=rule.official.replace("{i}", str(block)),
+        name=rule.name.replace("{i}", str(block)),
+        extents=tuple(dim if isinstance(dim, int) else extents[dim] for dim in rule.extents),
+        narrow=rule.narrow,
+    )
+
+
+def _belongs(part: Part, parameters: HyperParameters, block: int) -> bool:
+    return {
+        Part.ALWAYS: True,
+        Part.BLOCK: True,
+        Part.QKNORM_BLOCK: 0 <= parameters.qknorm_start <= block,
+        Part.CAMERA_TOKEN: parameters.alt_start >= 0,
+        Part.HEAD_NORM: parameters.head_norm_type != "idt",
+        Part.SKY: parameters.head_sky_activation is not None,
+        Part.CAMERA: parameters.cam_dim_in is not None,
+    }[part]
+
+
+def _extents(parameters: HyperParameters) -> dict[Dim, int]:
+    out0, out1, out2, out3 = parameters.head_out_channels
+    return {
+        Dim.PATCH: parameters.patch_size,
+        Dim.EMBED: parameters.embed_dim,
+        Dim.QKV: 3 * parameters.embed_dim,
+        Dim.TOKENS: 1 + parameters.pos_embed_grid**2,
+        Dim.HEAD_DIM: parameters.head_dim,
+        Dim.MLP_HIDDEN: parameters.mlp_hidden,
+        Dim.HEAD_IN: parameters.head_in,
+        Dim.OUT0: out0,
+        Dim.OUT1: out1,
+        Dim.OUT2: out2,
+        Dim.OUT3: out3,
+        Dim.FEATURES: parameters.head_features,
+        Dim.HALF_FEATURES: parameters.head_features // 2,
+        Dim.OUTPUT_DIM: parameters.head_output_dim,
+    }

@@ -1,0 +1,61 @@
+"""Writing a model file so that it is either complete and proven, or not there."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from depth_anything_ros.convert import gguf_file
+from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType
+from depth_anything_ros.convert.layout import MetadataItem, TensorSpec
+from depth_anything_ros.errors import ConversionError
+from depth_anything_ros.types import Float32Array
+
+
+def write_model(
+    path: Path,
+    items: list[MetadataItem],
+    specs: list[TensorSpec],
+    arrays: Iterable[Float32Array],
+    narrow_type: TensorType = TensorType.F32,
+) -> None:
+    """Write `path` through a temporary file beside it; on any error nothing is left.
+
+    arrays: float32 data of each of `specs` in turn; one is held at a time. narrow_type: storage of the tensors that may be narrower.
+    Raises ConversionError (``convert.verify``) when what was read back is not what was written.
+    """
+    infos = [TensorInfo(spec.name, spec.extents, narrow_type if spec.narrow else TensorType.F32) for spec in specs]
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    checksums: list[int] = []
+    try:
+        with partial.open("xb") as stream:
+            gguf_file.write(stream, items, infos, _stored(infos, arrays, checksums))
+            stream.flush()
+            os.fsync(stream.fileno())
+        _verify(partial, items, infos, checksums)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _stored(infos: list[TensorInfo], arrays: Iterable[Float32Array], checksums: list[int]) -> Iterator[np.ndarray]:
+    """Each array in its storage type; the checksum of its bytes goes to `checksums`."""
+    for info, array in zip(infos, arrays):
+        stored = np.ascontiguousarray(array, info.type.dtype)
+        checksums.append(zlib.crc32(stored.data.cast("B")))
+        yield stored
+
+
+def _verify(path: Path, items: list[MetadataItem], infos: list[TensorInfo], checksums: list[int]) -> None:
+    written = gguf_file.read(path)
+    if gguf_file.header(written.items, written.infos) != gguf_file.header(items, infos) or len(checksums) != len(infos):
+        raise ConversionError("convert.verify", f"{path}: the header was read back differently; check the disk and convert again.")
+    for info, checksum in zip(infos, checksums):
+        if zlib.crc32(written.data[info.name].data.cast("B")) != checksum:
+            raise ConversionError(
+                "convert.verify", f"{path}: tensor {info.name} was read back differently; check the disk and convert again."
+            )

@@ -1,0 +1,38 @@
+"""Tiny models of the true architectures for tests: no download, no PyTorch.
+
+The files are those of `depth_anything_ros.convert.seeded`; a test that needs another size gives it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view
+from depth_anything_ros.convert.seeded import LICENSE, SEEDED_ANY_VIEW, SEEDED_METRIC, SEEDED_MONO, write_seeded
+
+SMALLEST_ANY_VIEW = any_view(
+    Size(32, 4, 2, (0, 1, 2, 3), 8, (4, 4, 8, 8), alt_start=1, pos_embed_grid=5), Identity("seeded-smallest", "relative_depth", LICENSE)
+)
+"""The smallest file that loads (under 400 kB): for tests that damage it thousands of times."""
+
+
+def write_toy_model(folder: Path, parameters: HyperParameters, seed: int = 0) -> Path:
+    """Write a model file into `folder` and give its path."""
+    path = folder / f"{parameters.checkpoint_name}.gguf"
+    write_seeded(path, parameters, seed)
+    return path
+
+
+def any_view_model(folder: Path, seed: int = 0) -> Path:
+    """Depth, confidence and pose."""
+    return write_toy_model(folder, SEEDED_ANY_VIEW, seed)
+
+
+def mono_model(folder: Path, seed: int = 0) -> Path:
+    """Relative depth and sky."""
+    return write_toy_model(folder, SEEDED_MONO, seed)
+
+
+def metric_model(folder: Path, seed: int = 0) -> Path:
+    """Depth in metres once a focal length is given, and sky."""
+    return write_toy_model(folder, SEEDED_METRIC, seed)
