@@ -26,7 +26,7 @@ def write_model(
     """Write `path` through a temporary file beside it; on any error nothing is left.
 
     arrays: float32 data of each of `specs` in turn; one is held at a time. narrow_type: storage of the tensors that may be narrower.
-    Raises ConversionError (``convert.verify``) when what was read back is not what was written.
+    Raises ConversionError (``convert.verify``) when the file cannot be written, or what was read back is not what was written.
     """
     infos = [TensorInfo(spec.name, spec.extents, narrow_type if spec.narrow else TensorType.F32) for spec in specs]
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -38,6 +38,8 @@ def write_model(
             os.fsync(stream.fileno())
         _verify(partial, items, infos, checksums)
         partial.replace(path)
+    except OSError as error:
+        raise ConversionError("convert.verify", f"{path} cannot be written ({error}).") from error
     finally:
         partial.unlink(missing_ok=True)
 

@@ -6,6 +6,7 @@ and stays between 0.2 and 20. Only NumPy is needed, and the same seed gives the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,7 @@ SEEDED_MONO = mono(_MONO_SIZE, Identity("seeded-mono", _RELATIVE, LICENSE))
 SEEDED_METRIC = mono(_MONO_SIZE, Identity("seeded-metric", _METRIC, LICENSE))
 """As SEEDED_MONO, but its file says `metric`: metres once a focal length is given."""
 
-_DEPTH_LOGIT, _CONFIDENCE_LOGIT, _SKY_LOGIT = 0.8, 0.3, -0.3
+_DEPTH_LOGIT, _CONFIDENCE_LOGIT, _SKY_LOGIT = 0.8, 0.3, -0.6
 
 
 def write_seeded(path: Path, parameters: HyperParameters, seed: int = 0) -> None:
@@ -57,7 +58,7 @@ def _initialised(spec: TensorSpec, uniform: Float32Array) -> Float32Array:
         return _bias(spec.name, uniform)
     if len(spec.shape) == 1:
         return 1.0 + 0.3 * uniform
-    return _gain(spec.name) * np.float32(np.sqrt(3.0 / _fan_in(spec))) * uniform
+    return np.float32(_gain(spec.name) * math.sqrt(3.0 / _fan_in(spec))) * uniform
 
 
 def _fan_in(spec: TensorSpec) -> int:
@@ -68,9 +69,7 @@ def _fan_in(spec: TensorSpec) -> int:
 
 
 def _gain(name: str) -> float:
-    if name == "vit.patch_embed.weight":
-        return 1.0
-    if name.endswith(("out2b.weight",)):
+    if name.endswith("out2b.weight"):
         return 0.5
     return 0.1 if name.startswith("cam.fc") else 1.0
 

@@ -1,0 +1,101 @@
+"""Makes the checked-in reference tensors of the tiny networks from the official code: make_reference.py [FOLDER]
+
+FOLDER (default test/data/reference) gets one .npz per case and manifest.json. Run in the parity environment, from the repository root.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from dataclasses import fields
+from importlib.metadata import version
+from pathlib import Path
+
+import cv2
+import numpy as np
+import official
+import skimage.data
+import torch
+from numpy.typing import NDArray
+
+from depth_anything_ros.convert.converter import convert
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, Size
+from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_MONO
+
+SEED = 7
+RESOLUTION = 98
+NETWORKS = {"any_view": SEEDED_ANY_VIEW, "mono": SEEDED_MONO}
+PICTURES = {"landscape": (150, 100), "portrait": (100, 138)}
+"""Width and height; they are processed to 98x70 and 70x98 by an area resize, the first through a second, cubic one."""
+SQUARE = (37, 37)
+"""Patches of the square case, where the position table is used as it is."""
+
+
+def main(folder: Path) -> None:
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    models = {name: _model_sha256(name, parameters) for name, parameters in NETWORKS.items()}
+    for name, parameters in NETWORKS.items():
+        net = official.network(parameters, SEED)
+        for orientation, size in PICTURES.items():
+            np.savez_compressed(folder / f"{name}_{orientation}.npz", **_case(net, parameters, _picture(size)))
+        np.savez_compressed(folder / f"{name}_square.npz", patch_tokens=_square_tokens(net, parameters))
+    _write_manifest(folder, models)
+
+
+def _picture(size: tuple[int, int]) -> NDArray[np.uint8]:
+    """A natural picture with full range and fine structure, uint8 RGB [H, W, 3]."""
+    width, height = size
+    rows, columns = skimage.data.coffee().shape[:2]
+    scale = min(columns / width, rows / height)
+    crop = skimage.data.coffee()[: round(height * scale), : round(width * scale)]
+    return cv2.resize(crop, size, interpolation=cv2.INTER_AREA)
+
+
+def _case(net: torch.nn.Module, parameters: HyperParameters, picture: NDArray[np.uint8]) -> official.Arrays:
+    pixels = official.processed(picture, RESOLUTION)
+    return {"picture": picture, "processed": pixels, **official.forward(net, official.normalised(pixels, parameters))}
+
+
+def _square_tokens(net: torch.nn.Module, parameters: HyperParameters) -> NDArray[np.float32]:
+    """The first and the last rows of the tokens of a flat grey picture of 37 x 37 patches."""
+    side = SQUARE[0] * parameters.patch_size
+    pixels = np.full((side, side, 3), 128, np.uint8)
+    tokens = official.forward(net, official.normalised(pixels, parameters))["patch_tokens"]
+    return tokens[:: len(tokens) // 40]
+
+
+def _model_sha256(name: str, parameters: HyperParameters) -> str:
+    """SHA-256 of the GGUF file that the converter makes of the official checkpoint."""
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = Path(folder)
+        official.save_checkpoint(official.network(parameters, SEED), checkpoint / "model.safetensors")
+        size = {field.name: getattr(parameters, field.name) for field in fields(Size)}
+        identity = {key: getattr(parameters, key) for key in ("checkpoint_name", "depth_kind", "license")}
+        config = {"hyper_parameters": {"architecture": name, **identity, **size}}
+        (checkpoint / "config.json").write_text(json.dumps(config))
+        convert(checkpoint, checkpoint / "model.gguf")
+        return _sha256(checkpoint / "model.gguf")
+
+
+def _write_manifest(folder: Path, models: dict[str, str]) -> None:
+    packages = ("torch", "depth-anything-3", "numpy", "opencv-python-headless", "scikit-image")
+    manifest = {
+        "made_by": "tools/reference/make_reference.py",
+        "seed": SEED,
+        "resolution": RESOLUTION,
+        "versions": {package: version(package) for package in packages},
+        "models": models,
+        "files": {path.name: _sha256(path) for path in sorted(folder.glob("*.npz"))},
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "test/data/reference"))

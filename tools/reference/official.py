@@ -1,0 +1,170 @@
+"""The official Depth Anything 3 network on a CPU with the seeded weights of this package, and what happens inside it.
+
+Needs the parity environment (`make parity`): PyTorch and the package `depth-anything-3`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from depth_anything_ros.convert.hyper_parameters import HyperParameters
+from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
+from depth_anything_ros.convert.seeded import seeded_tensors
+
+# The official picture code takes two classes of torchvision for batches; a single picture needs neither.
+_transforms = types.ModuleType("torchvision.transforms")
+_transforms.Normalize = lambda mean, std: None  # type: ignore[attr-defined]
+sys.modules.setdefault("torchvision", types.ModuleType("torchvision"))
+sys.modules.setdefault("torchvision.transforms", _transforms)
+
+from depth_anything_3.cfg import create_object, load_config  # noqa: E402
+from depth_anything_3.model.cam_dec import CameraDec  # noqa: E402
+from depth_anything_3.model.da3 import DepthAnything3Net  # noqa: E402
+from depth_anything_3.model.dinov2.dinov2 import DinoV2  # noqa: E402
+from depth_anything_3.model.dinov2.vision_transformer import DinoVisionTransformer  # noqa: E402
+from depth_anything_3.model.dpt import DPT  # noqa: E402
+from depth_anything_3.model.dualdpt import DualDPT  # noqa: E402
+from depth_anything_3.registry import MODEL_REGISTRY  # noqa: E402
+from depth_anything_3.utils.io.input_processor import InputProcessor  # noqa: E402
+
+logging.disable(logging.INFO)
+
+Arrays = dict[str, NDArray[np.generic]]
+NOT_CONVERTED = ("cam_enc.", "head.scratch.output_conv1_aux.", "head.scratch.output_conv2_aux.", "head.scratch.refinenet")
+"""Prefixes of official parameters that the depth network does not use; they keep their initial values."""
+
+
+class _SizedDinoV2(DinoV2):
+    """The official backbone of any size: its own constructor knows four sizes only."""
+
+    def __init__(self, parameters: HyperParameters) -> None:
+        nn.Module.__init__(self)
+        self.out_layers = list(parameters.out_layers)
+        self.pretrained = DinoVisionTransformer(
+            img_size=parameters.patch_size * parameters.pos_embed_grid,
+            patch_size=parameters.patch_size,
+            embed_dim=parameters.embed_dim,
+            depth=parameters.depth,
+            num_heads=parameters.num_heads,
+            mlp_ratio=parameters.mlp_hidden / parameters.embed_dim,
+            alt_start=parameters.alt_start,
+            qknorm_start=parameters.qknorm_start,
+            rope_start=parameters.rope_start,
+            cat_token=parameters.cat_token,
+        )
+
+
+def network(parameters: HyperParameters, seed: int = 0) -> DepthAnything3Net:
+    """The official network for these hyper-parameters with seeded weights, float32, eval."""
+    known = [name for name, model in OFFICIAL_MODELS.items() if model == parameters]
+    net = create_object(load_config(MODEL_REGISTRY[known[0]])) if known else _sized_network(parameters)
+    state = {spec.official.removeprefix("model."): torch.from_numpy(array) for spec, array in seeded_tensors(parameters, seed)}
+    missing, unexpected = net.load_state_dict(state, strict=False)
+    untouched = [name for name in missing if not (name.startswith(NOT_CONVERTED) and ("aux" in name or "cam_enc" in name))]
+    if untouched or unexpected:
+        raise SystemExit(f"The seeded weights do not fit the official network: {untouched} {unexpected}")
+    return net.float().eval()
+
+
+def _sized_network(parameters: HyperParameters) -> DepthAnything3Net:
+    head = {
+        "dim_in": parameters.head_in,
+        "output_dim": parameters.head_output_dim,
+        "features": parameters.head_features,
+        "out_channels": list(parameters.head_out_channels),
+    }
+    backbone = _SizedDinoV2(parameters)
+    if parameters.cam_dim_in is None:
+        return DepthAnything3Net(backbone, DPT(**head))
+    return DepthAnything3Net(backbone, DualDPT(**head), cam_dec=CameraDec(parameters.head_in), cam_enc=nn.Identity())
+
+
+class _Checkpoint(nn.Module):
+    """The official checkpoint layout: every name starts with ``model.``."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.model = net
+
+
+def save_checkpoint(net: nn.Module, path: Path) -> None:
+    """Write a network as the official code writes its model.safetensors."""
+    from safetensors.torch import save_model
+
+    save_model(_Checkpoint(net), str(path))
+
+
+def processed(picture: NDArray[np.uint8], resolution: int) -> NDArray[np.uint8]:
+    """uint8 RGB [H, W, 3] resized by the official code, uint8 [h, w, 3]."""
+    processor = InputProcessor()
+    image = processor._load_image(picture)
+    image = processor._resize_image(image, resolution, "upper_bound_resize")
+    return np.asarray(processor._make_divisible_by_resize(image, processor.PATCH_SIZE))
+
+
+def normalised(pixels: NDArray[np.uint8], parameters: HyperParameters) -> torch.Tensor:
+    """uint8 [h, w, 3] to the network's input, float32 [1, 1, 3, h, w] (batch, views), as torchvision does it."""
+    planes = torch.from_numpy(pixels.transpose(2, 0, 1).copy()).float() / 255.0
+    mean, std = (torch.tensor(values)[:, None, None] for values in (parameters.mean, parameters.std))
+    return ((planes - mean) / std)[None, None]
+
+
+def forward(net: DepthAnything3Net, x: torch.Tensor) -> Arrays:
+    """One official forward: every stage by the names of `Engine.infer(stages=...)`, and the outputs.
+
+    Outputs: depth [h, w] (of the head, sky not filled), filled_depth (mono), confidence, sky, extrinsics [3, 4], intrinsics [3, 3].
+    """
+    found: dict[str, torch.Tensor] = {"input": x[0, 0]}
+    hooks = [module.register_forward_hook(_recorder(found, name)) for name, module in _modules(net)]
+    first = net.backbone.pretrained.blocks[0]
+    hooks.append(first.register_forward_pre_hook(lambda module, args: found.update(patch_tokens=args[0][0].clone())))
+    with torch.inference_mode():
+        result = net(x)
+    for hook in hooks:
+        hook.remove()
+    if "sky" in result:
+        found |= {"sky": result["sky"][0, 0], "filled_depth": result["depth"][0, 0]}
+    if "depth_conf" in result:
+        found["confidence"] = result["depth_conf"][0, 0]
+    if net.cam_dec is not None:
+        found |= {name: result[name][0, 0] for name in ("extrinsics", "intrinsics")}
+    return {name: np.ascontiguousarray(value.float().numpy()) for name, value in found.items()}
+
+
+def _modules(net: DepthAnything3Net) -> list[tuple[str, nn.Module]]:
+    scratch = net.head.scratch
+    pairs = [("taps", net.backbone), ("depth", net.head), ("output_conv1", scratch.output_conv1), ("logits", scratch.output_conv2)]
+    for level in (1, 2, 3, 4):
+        pairs.append((f"layer_rn.{level}", getattr(scratch, f"layer{level}_rn")))
+        pairs.append((f"refinenet.{level}", getattr(scratch, f"refinenet{level}")))
+    if hasattr(scratch, "sky_output_conv2"):
+        pairs.append(("sky_logits", scratch.sky_output_conv2))
+    if net.cam_dec is not None:
+        pairs.append(("pose_encoding", net.cam_dec))
+    return pairs
+
+
+def _recorder(found: dict[str, torch.Tensor], name: str) -> Callable[..., None]:
+    def record(module: nn.Module, inputs: tuple, output: object) -> None:
+        if name == "taps":
+            features, _ = output
+            found.update({f"tap.{number}": feature[0][0, 0].clone() for number, feature in enumerate(features)})
+            if module.pretrained.cat_token:
+                found["cam_token"] = features[-1][1][0, 0].clone()
+        elif name == "depth":
+            found["depth"] = output["depth"][0, 0].clone()
+        elif name == "pose_encoding":
+            found[name] = output[0, 0].clone()
+        else:
+            found[name] = output[0].clone()
+
+    return record
