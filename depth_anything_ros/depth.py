@@ -1,0 +1,86 @@
+"""What the numbers of a depth map mean: scale, validity, sky, size and units. NaN is invalid and +Inf is sky (REP 117, REP 118)."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from depth_anything_ros.types import DepthKind, Float32Array, UInt8Array
+
+SKY_POLICIES = ("inf", "nan", "max")
+
+UInt16Array = NDArray[np.uint16]
+
+
+def metres_per_unit(kind: DepthKind, source: str, value: float) -> float | None:
+    """Factor from the network's depth to metres, or None while no scale is known.
+
+    kind: of the prediction. source: ``model`` (only what the network itself gives in metres) or ``constant`` (`value` metres per unit of
+    relative depth). Inverse depth lacks a shift as well, so no factor makes it metres.
+    """
+    if kind is DepthKind.METRIC:
+        return 1.0
+    if kind is DepthKind.RELATIVE_DEPTH and source == "constant":
+        return value
+    return None
+
+
+def resize(values: Float32Array, width: int, height: int) -> Float32Array:
+    """float32 [h, w] to [height, width]: bilinear, pixel centres on pixel centres (cv2.resize INTER_LINEAR).
+
+    A network map covers the whole picture, so this puts each value on the camera pixel that it belongs to. Invalid marks come later:
+    NaN and Inf would spread to their neighbours.
+    """
+    if values.shape == (height, width):
+        return values
+    return np.asarray(cv2.resize(values, (width, height), interpolation=cv2.INTER_LINEAR), np.float32).reshape(height, width)
+
+
+def confidence_from(raw: Float32Array) -> Float32Array:
+    """float32 [h, w], raw network confidence c (1 to inf) to 1 - 1/c: 0 is a guess, 1 is certain; order is kept."""
+    return (1.0 - 1.0 / np.maximum(raw, 1.0)).astype(np.float32)
+
+
+def sky_mask(sky: Float32Array, threshold: float) -> UInt8Array:
+    """uint8 [H, W], 255 where the network's sky value reaches the threshold, else 0."""
+    return np.where(sky >= threshold, 255, 0).astype(np.uint8)
+
+
+def mark_invalid(
+    depth: Float32Array,
+    *,
+    nearest: float,
+    farthest: float,
+    confidence: Float32Array | None = None,
+    least_confidence: float = 0.0,
+) -> Float32Array:
+    """A copy of float32 [H, W] with NaN where depth is not finite, not positive, outside of [nearest, farthest], or not trusted.
+
+    confidence: float32 [H, W], 0 to 1; pixels below `least_confidence` are not trusted.
+    """
+    with np.errstate(invalid="ignore"):
+        good = np.isfinite(depth) & (depth > 0.0) & (depth >= nearest) & (depth <= farthest)
+    if confidence is not None and least_confidence > 0.0:
+        good &= confidence >= least_confidence
+    return np.where(good, depth, np.float32(np.nan))
+
+
+def mark_sky(depth: Float32Array, mask: UInt8Array, policy: str, farthest: float) -> Float32Array:
+    """A copy of float32 [H, W] with the sky by policy: ``inf`` (+Inf), ``nan``, or ``max``.
+
+    ``max`` writes `farthest` or, where that is no finite number, the largest valid depth of this picture.
+    """
+    if policy == "max" and not np.isfinite(farthest):
+        valid = depth[np.isfinite(depth) & (mask == 0)]
+        farthest = float(valid.max()) if valid.size else np.nan
+    value = {"inf": np.inf, "nan": np.nan, "max": farthest}[policy]
+    return np.where(mask > 0, np.float32(value), depth)
+
+
+def to_millimetres(depth: Float32Array) -> UInt16Array:
+    """float32 [H, W] metres to uint16 millimetres, nearest; 0 where depth is invalid, sky, or beyond 65.535 m (never wrapped)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = np.rint(depth.astype(np.float64) * 1000.0)
+        fits = (scaled >= 0.0) & (scaled <= 65535.0)
+    return np.where(fits, scaled, 0.0).astype(np.uint16)

@@ -1,0 +1,186 @@
+"""Pinhole geometry on plain values: calibration to intrinsics, scaling, depth to an organised cloud.
+
+Convention: the centre of the top left pixel is (0, 0), as in OpenCV. An image resized by s therefore has cx' = (cx + 0.5) * s - 0.5,
+and the picture's edge stays its edge. (image_pipeline scales cx without the half pixel; at s = 0.5 that differs by a quarter of a pixel.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from depth_anything_ros.errors import InputError
+from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
+
+_XYZRGB = [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("rgb", "<f4")]
+POINT = np.dtype(_XYZRGB)
+"""16 bytes: x right, y down, z forward in metres, then colour as the bytes b, g, r, 0."""
+POINT_WITH_CONFIDENCE = np.dtype([*_XYZRGB, ("confidence", "<f4")])
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The values of a CameraInfo that say how pixels and rays belong together (full resolution, before binning and ROI)."""
+
+    width: int
+    height: int
+    k: tuple[float, ...]
+    p: tuple[float, ...]
+    d: tuple[float, ...] = ()
+    distortion_model: str = ""
+    binning: tuple[int, int] = (1, 1)
+    """Horizontal and vertical; 0 means 1."""
+    roi: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """x, y, width, height in unbinned pixels; width and height 0 mean the whole picture."""
+
+    @property
+    def distorted(self) -> bool:
+        return any(value != 0.0 for value in self.d)
+
+
+@dataclass(frozen=True)
+class CameraModel:
+    """A calibration tied to one picture size."""
+
+    intrinsics: Intrinsics
+    matrix: str
+    """``K`` or ``P``: where the intrinsics were read."""
+    calibrated_size: tuple[int, int]
+    """Size (width, height) that the calibration describes, after ROI and binning; the intrinsics are scaled where the picture differs."""
+
+
+def scale_intrinsics(intrinsics: Intrinsics, width: int, height: int) -> Intrinsics:
+    """Intrinsics of the same picture resized to width x height, each axis by its own factor."""
+    sx, sy = width / intrinsics.width, height / intrinsics.height
+    return Intrinsics(
+        width=width,
+        height=height,
+        fx=intrinsics.fx * sx,
+        fy=intrinsics.fy * sy,
+        cx=(intrinsics.cx + 0.5) * sx - 0.5,
+        cy=(intrinsics.cy + 0.5) * sy - 0.5,
+    )
+
+
+def centred_intrinsics(focal: float, width: int, height: int) -> Intrinsics:
+    """Square pixels of the given focal length in pixels, principal point in the middle of the picture."""
+    return Intrinsics(width, height, focal, focal, (width - 1) / 2.0, (height - 1) / 2.0)
+
+
+def network_intrinsics(estimate: Intrinsics, width: int, height: int) -> Intrinsics:
+    """The network's own estimate for the picture at width x height.
+
+    The network counts from the corner of the top left pixel (its principal point is always width / 2), hence the half pixel.
+    """
+    return scale_intrinsics(replace(estimate, cx=estimate.cx - 0.5, cy=estimate.cy - 0.5), width, height)
+
+
+def camera_model(calibration: Calibration, width: int, height: int, *, rectified: bool) -> CameraModel:
+    """Intrinsics of a picture of width x height pixels from a calibration.
+
+    rectified: the picture is rectified, so P holds, else K; where the one is empty or broken, the other is taken.
+    ROI and binning are applied; after that the picture may be a resized one of the same shape, never another shape.
+    Raises InputError ``input.intrinsics`` with the values that do not fit.
+    """
+    matrix, (fx, fy, cx, cy) = _pinhole(calibration, rectified)
+    if calibration.width < 1 or calibration.height < 1:
+        raise InputError(
+            "input.intrinsics", f"camera_info has size {calibration.width}x{calibration.height}; set the size that was calibrated."
+        )
+    x, y, roi_width, roi_height = _region(calibration)
+    bin_x, bin_y = (max(1, factor) for factor in calibration.binning)
+    size = roi_width // bin_x, roi_height // bin_y
+    if min(size) < 1 or not _same_shape(size, (width, height)):
+        raise InputError(
+            "input.intrinsics",
+            f"camera_info describes a picture of {size[0]}x{size[1]} pixels, but the image has {width}x{height}, another shape; "
+            "send the camera_info of this image.",
+        )
+    own = Intrinsics(size[0], size[1], fx / bin_x, fy / bin_y, (cx - x + 0.5) / bin_x - 0.5, (cy - y + 0.5) / bin_y - 0.5)
+    return CameraModel(scale_intrinsics(own, width, height), matrix, size)
+
+
+def project(
+    depth: Float32Array,
+    intrinsics: Intrinsics,
+    pixels: UInt8Array,
+    *,
+    bgr: bool = False,
+    stride: int = 1,
+    confidence: Float32Array | None = None,
+) -> NDArray[np.void]:
+    """Organised cloud of every `stride`-th pixel: structured [ceil(H / stride), ceil(W / stride)], `POINT` or `POINT_WITH_CONFIDENCE`.
+
+    depth: float32 [H, W], metres along z; where it is not finite x, y, z are NaN. intrinsics: of the depth map.
+    pixels: uint8 [h, w, 3], the picture that gives the colours, resized where its size differs. confidence: float32 [H, W].
+    A point of row i and column j belongs to pixel u = j * stride, v = i * stride.
+    """
+    height, width = depth.shape
+    z = np.where(np.isfinite(depth[::stride, ::stride]), depth[::stride, ::stride], np.float32(np.nan))
+    # Pinhole rays are separable: one factor per column and one per row, too small to be worth a cache.
+    ray_x = ((np.arange(0, width, stride) - intrinsics.cx) / intrinsics.fx).astype(np.float32)
+    ray_y = ((np.arange(0, height, stride) - intrinsics.cy) / intrinsics.fy).astype(np.float32)
+    points = np.empty(z.shape, POINT if confidence is None else POINT_WITH_CONFIDENCE)
+    points["x"] = z * ray_x
+    points["y"] = z * ray_y[:, np.newaxis]
+    points["z"] = z
+    if confidence is not None:
+        points["confidence"] = confidence[::stride, ::stride]
+    colours = points.view(np.uint8).reshape(*z.shape, points.dtype.itemsize)[:, :, 12:16]
+    picture = _at_size(pixels, width, height)[::stride, ::stride]
+    colours[:, :, :3] = picture if bgr else picture[:, :, ::-1]
+    colours[:, :, 3] = 0
+    return points
+
+
+def _at_size(pixels: UInt8Array, width: int, height: int) -> UInt8Array:
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    return np.asarray(cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _pinhole(calibration: Calibration, rectified: bool) -> tuple[str, tuple[float, float, float, float]]:
+    matrices = [("P", _entries(calibration.p, 12, 6)), ("K", _entries(calibration.k, 9, 5))]
+    for name, entries in matrices if rectified else reversed(matrices):
+        if entries is not None:
+            return name, entries
+    raise InputError(
+        "input.intrinsics",
+        f"the camera is not calibrated: neither K {_shown(calibration.k)} nor P {_shown(calibration.p)} has finite focal lengths above 0.",
+    )
+
+
+def _entries(matrix: Sequence[float], length: int, cy: int) -> tuple[float, float, float, float] | None:
+    """(fx, fy, cx, cy) of a row-major matrix, or None where they cannot be those of a camera."""
+    if len(matrix) != length:
+        return None
+    values = (float(matrix[0]), float(matrix[cy - 1]), float(matrix[2]), float(matrix[cy]))
+    usable = all(math.isfinite(value) for value in values) and values[0] > 0.0 and values[1] > 0.0
+    return values if usable else None
+
+
+def _region(calibration: Calibration) -> tuple[int, int, int, int]:
+    x, y, width, height = calibration.roi
+    if width == 0 and height == 0:
+        return 0, 0, calibration.width, calibration.height
+    if x + width > calibration.width or y + height > calibration.height:
+        size = f"{calibration.width}x{calibration.height}"
+        raise InputError(
+            "input.intrinsics", f"camera_info has the region {width}x{height} at ({x}, {y}), which is not inside of its {size} pixels."
+        )
+    return x, y, width, height
+
+
+def _same_shape(calibrated: tuple[int, int], picture: tuple[int, int]) -> bool:
+    """Same aspect within the one pixel that rounding a resized side may take."""
+    scale = picture[0] / calibrated[0]
+    return abs(calibrated[1] * scale - picture[1]) <= 1.0 or abs(calibrated[0] * picture[1] / calibrated[1] - picture[0]) <= 1.0
+
+
+def _shown(matrix: Sequence[float]) -> str:
+    return "[" + ", ".join(f"{value:g}" for value in matrix) + "]"

@@ -1,0 +1,171 @@
+"""One frame to its products: the one composition that the node, the command line and the tests use.
+
+`process` takes anything with `info` and `infer` as the engine, and computes only what is wanted. The same frame and options give the same
+numbers in every front.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from depth_anything_ros import depth as depths
+from depth_anything_ros import geometry
+from depth_anything_ros.errors import OptionError
+from depth_anything_ros.types import Float32Array, Frame, Intrinsics, ModelInfo, Prediction, Products, UInt8Array, Wanted
+
+
+class InfersDepth(Protocol):
+    """What the pipeline needs of an engine."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def infer(
+        self,
+        pixels: UInt8Array,
+        *,
+        bgr: bool = False,
+        intrinsics: Intrinsics | None = None,
+        wanted: Wanted = Wanted(),
+        fill_sky: bool = True,
+    ) -> Prediction: ...
+
+
+def _check(holds: bool, message: str) -> None:
+    if not holds:
+        raise OptionError("option.range", message + ".")
+
+
+@dataclass(frozen=True)
+class ProcessingOptions:
+    """What becomes of a prediction. Raises OptionError ``option.range`` when values do not fit together."""
+
+    depth_min: float = 0.0
+    """Metres; nearer depth is invalid."""
+    depth_max: float = 200.0
+    """Metres; farther depth is invalid."""
+    depth_size: str = "camera"
+    """``camera`` (maps have the size of the picture) or ``network`` (the processed size)."""
+    sky_policy: str = "inf"
+    """Depth of sky pixels: ``inf``, ``nan``, or ``max`` (`depth_max`; the largest valid depth in maps without unit)."""
+    sky_threshold: float = 0.3
+    """Network value from which a pixel is sky, for mask and policy alike."""
+    confidence_threshold: float = 0.0
+    """Depth whose confidence (0 to 1) is lower is invalid."""
+    points_stride: int = 2
+    """The cloud takes every n-th pixel of every n-th row."""
+    scale_source: str = "model"
+    """``model`` or ``constant``; see `depth.metres_per_unit`."""
+    scale_value: float = 0.0
+    """Metres per unit of relative depth, for ``constant``; 0 is not known."""
+
+    def __post_init__(self) -> None:
+        _check(
+            0.0 <= self.depth_min < self.depth_max < np.inf,
+            f"depth.min {self.depth_min:g} must be 0 or more and below depth.max {self.depth_max:g}",
+        )
+        _check(self.depth_size in ("camera", "network"), f"depth.size {self.depth_size!r} must be camera or network")
+        _check(self.sky_policy in depths.SKY_POLICIES, f"sky.policy {self.sky_policy!r} must be one of {', '.join(depths.SKY_POLICIES)}")
+        _check(0.0 < self.sky_threshold < np.inf, f"sky.threshold {self.sky_threshold:g} must be above 0")
+        _check(0.0 <= self.confidence_threshold <= 1.0, f"confidence.threshold {self.confidence_threshold:g} must be 0 to 1")
+        _check(self.points_stride >= 1, f"points.stride {self.points_stride} must be 1 or more")
+        _check(self.scale_source in ("model", "constant"), f"scale.source {self.scale_source!r} must be model or constant")
+        _check(0.0 <= self.scale_value < np.inf, f"scale.value {self.scale_value:g} must be 0 or a number above")
+        _check(
+            self.scale_source != "constant" or self.scale_value > 0.0, "scale.source constant needs scale.value above 0 (metres per unit)"
+        )
+
+
+@dataclass(frozen=True)
+class WantedProducts:
+    """Which fields of `Products` are filled, as far as the model can give them."""
+
+    depth: bool = True
+    confidence: bool = True
+    sky_mask: bool = True
+    points: bool = True
+
+
+def process(
+    frame: Frame,
+    engine: InfersDepth,
+    options: ProcessingOptions = ProcessingOptions(),
+    wanted: WantedProducts = WantedProducts(),
+) -> Products:
+    """Everything that is wanted of one frame.
+
+    Intrinsics are those of the frame or, where the camera has none, the network's own estimate. `points` need metres and intrinsics.
+    Raises what `engine.infer` raises.
+    """
+    started = time.perf_counter()
+    filters = options.confidence_threshold > 0.0
+    prediction = engine.infer(
+        frame.pixels,
+        bgr=frame.bgr,
+        intrinsics=frame.intrinsics,
+        wanted=Wanted(confidence=wanted.confidence or wanted.points or filters, sky=True, pose=True),
+        fill_sky=False,  # sky pixels get their value by policy, with the threshold of the options
+    )
+    inferred = time.perf_counter()
+    height, width = frame.pixels.shape[:2] if options.depth_size == "camera" else prediction.depth.shape
+    confidence, sky = _side_maps(prediction, options, width, height)
+    scale = depths.metres_per_unit(prediction.kind, options.scale_source, options.scale_value)
+    depth = None
+    if wanted.depth or wanted.points:
+        depth = _depth(depths.resize(prediction.depth, width, height), scale, options, confidence, sky)
+    intrinsics = _intrinsics(frame, prediction, width, height)
+    mapped = time.perf_counter()
+    points = None
+    if wanted.points and depth is not None and scale is not None and intrinsics is not None:
+        points = geometry.project(depth, intrinsics, frame.pixels, bgr=frame.bgr, stride=options.points_stride, confidence=confidence)
+    return Products(
+        frame=frame,
+        prediction=prediction,
+        depth=depth,
+        metric=scale is not None,
+        confidence=confidence if wanted.confidence else None,
+        sky_mask=sky if wanted.sky_mask else None,
+        intrinsics=intrinsics,
+        points=points,
+        timings={
+            **vars(prediction.timings),
+            "infer": inferred - started,
+            "maps": mapped - inferred,
+            "points": time.perf_counter() - mapped,
+        },
+    )
+
+
+def _side_maps(
+    prediction: Prediction, options: ProcessingOptions, width: int, height: int
+) -> tuple[Float32Array | None, UInt8Array | None]:
+    confidence = sky = None
+    if prediction.confidence is not None:
+        confidence = depths.resize(depths.confidence_from(prediction.confidence), width, height)
+    if prediction.sky is not None:
+        sky = depths.sky_mask(depths.resize(prediction.sky, width, height), options.sky_threshold)
+    return confidence, sky
+
+
+def _depth(
+    network: Float32Array, scale: float | None, options: ProcessingOptions, confidence: Float32Array | None, sky: UInt8Array | None
+) -> Float32Array:
+    """Metres within the range of the options, or relative depth as it is, with invalid and sky pixels marked."""
+    nearest, farthest = (0.0, np.inf) if scale is None else (options.depth_min, options.depth_max)
+    values = network if scale is None else network * np.float32(scale)
+    values = depths.mark_invalid(
+        values, nearest=nearest, farthest=farthest, confidence=confidence, least_confidence=options.confidence_threshold
+    )
+    return values if sky is None else depths.mark_sky(values, sky, options.sky_policy, farthest)
+
+
+def _intrinsics(frame: Frame, prediction: Prediction, width: int, height: int) -> Intrinsics | None:
+    if frame.intrinsics is not None:
+        return geometry.scale_intrinsics(frame.intrinsics, width, height)
+    if prediction.intrinsics is not None:
+        return geometry.network_intrinsics(prediction.intrinsics, width, height)
+    return None

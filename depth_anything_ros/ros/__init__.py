@@ -1,0 +1,1 @@
+"""The ROS 2 front: the only folder that imports rclpy or message packages."""

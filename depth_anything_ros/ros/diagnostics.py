@@ -1,0 +1,148 @@
+"""Counters of the running node and their DiagnosticArrays: `/diagnostics` (health, 1 Hz) and `depth/timing` (one per frame)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from std_msgs.msg import Header
+
+from depth_anything_ros.types import ModelInfo, Products
+
+TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points", "total", "age")
+"""Keys of `depth/timing` in milliseconds; `dropped` and `processed` (counts) follow."""
+
+UNTRAINED = frozenset({"seeded-any-view", "seeded-mono", "seeded-metric"})
+"""Checkpoint names of the random models that `convert` writes for demos and tests."""
+
+_OUTDATED = 5.0
+"""Seconds after which a rejected or failed frame no longer colours the health."""
+
+
+@dataclass
+class Health:
+    """What happened since activation. Written by the executor's and the worker's thread, hence the lock."""
+
+    received: int = 0
+    processed: int = 0
+    rejected: int = 0
+    failed: int = 0
+    calibration: str = "none"
+    calibration_problem: str = ""
+    trouble: str = ""
+    """Text of the last rejected or failed frame."""
+    _trouble_at: float = -1e9
+    _trouble_level: bytes = DiagnosticStatus.OK
+    _infer_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=256))
+    _ages: deque[float] = field(default_factory=lambda: deque(maxlen=256))
+    _reported: tuple[float, int] = field(default_factory=lambda: (time.monotonic(), 0))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count_received(self) -> None:
+        with self._lock:
+            self.received += 1
+
+    def count_processed(self, infer_seconds: float, age: float) -> None:
+        with self._lock:
+            self.processed += 1
+            self._infer_seconds.append(infer_seconds)
+            self._ages.append(age)
+
+    def count_trouble(self, text: str, *, rejected: bool) -> None:
+        """rejected: the frame was at fault (WARN), else the engine or the node (ERROR)."""
+        with self._lock:
+            self.rejected += rejected
+            self.failed += not rejected
+            self.trouble, self._trouble_at = text, time.monotonic()
+            self._trouble_level = DiagnosticStatus.WARN if rejected else DiagnosticStatus.ERROR
+
+    def note_calibration(self, source: str, problem: str) -> None:
+        with self._lock:
+            self.calibration, self.calibration_problem = source, problem
+
+    def input_status(self, node_name: str, hardware: str, dropped: int, subscribed: bool) -> DiagnosticStatus:
+        """Status of the camera side: rate since the last call, counts, calibration, times."""
+        with self._lock:
+            now = time.monotonic()
+            since, before = self._reported
+            self._reported = (now, self.received)
+            rate = (self.received - before) / max(now - since, 1e-3)
+            level, message = self._judged(now, subscribed)
+            values = {
+                "subscribed": str(subscribed),
+                "input_hz": f"{rate:.1f}",
+                "received": str(self.received),
+                "processed": str(self.processed),
+                "dropped": str(dropped),
+                "rejected": str(self.rejected),
+                "failed": str(self.failed),
+                "calibration": self.calibration,
+                "inference_p50_ms": _percentile_ms(self._infer_seconds, 50),
+                "inference_p95_ms": _percentile_ms(self._infer_seconds, 95),
+                "age_p95_ms": _percentile_ms(self._ages, 95),
+            }
+        return _status(f"{node_name}: camera", hardware, level, message, values)
+
+    def _judged(self, now: float, subscribed: bool) -> tuple[bytes, str]:
+        if now - self._trouble_at < _OUTDATED:
+            return self._trouble_level, self.trouble
+        if not subscribed:
+            return DiagnosticStatus.OK, "idle: no output has a subscriber"
+        if not self.received:
+            return DiagnosticStatus.WARN, "no picture has come yet"
+        if self.processed and self.calibration_problem:
+            return DiagnosticStatus.WARN, self.calibration_problem
+        return DiagnosticStatus.OK, "running"
+
+
+def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: str) -> DiagnosticStatus:
+    """Status of the model side. Random weights and unknown checkpoints keep it at WARN."""
+    if info is None:
+        level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN
+        return _status(f"{node_name}: engine", "", level, problem or f"no model is loaded ({state})", {"state": state})
+    values = {
+        "state": state,
+        "model": info.path,
+        "checkpoint": info.checkpoint,
+        "depth_kind": info.kind.value,
+        "license": info.license,
+        "device": info.device,
+        "parameters": str(info.parameters),
+    }
+    doubt = _doubt(info)
+    level = DiagnosticStatus.WARN if doubt else DiagnosticStatus.OK
+    return _status(f"{node_name}: engine", info.device, level, doubt or state, values)
+
+
+def _doubt(info: ModelInfo) -> str:
+    """Why the numbers of this model deserve no trust, or empty."""
+    if info.checkpoint in UNTRAINED:
+        return f"{info.checkpoint} has random weights: its depth means nothing"
+    if info.license == "unknown":
+        return f"{info.checkpoint or 'the model'} is no published checkpoint: what its depth means and its licence are not known"
+    return ""
+
+
+def timing_array(
+    header: Header, node_name: str, products: Products, total: float, age: float, counts: Mapping[str, int]
+) -> DiagnosticArray:
+    """`depth/timing` of one frame. total: seconds from taking the frame to its last image; age: seconds from its stamp until then."""
+    seconds = {**products.timings, "total": total, "age": age}
+    values = {f"{key}_ms": f"{1e3 * seconds[key]:.3f}" for key in TIMING_KEYS}
+    values.update({key: str(count) for key, count in counts.items()})
+    status = _status(f"{node_name}: timing", products.frame.frame_id, DiagnosticStatus.OK, "", values)
+    return DiagnosticArray(header=header, status=[status])
+
+
+def _status(name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    return DiagnosticStatus(name=name, hardware_id=hardware, level=level, message=message, values=pairs)
+
+
+def _percentile_ms(seconds: deque[float], percent: float) -> str:
+    return f"{1e3 * float(np.percentile(list(seconds), percent)):.1f}" if seconds else ""

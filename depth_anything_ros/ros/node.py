@@ -1,0 +1,84 @@
+"""Process of the executable `depth_node`: signals, executor, exit code. The node itself is `depth_node.DepthNode`.
+
+Exit codes: 0 after SIGINT or SIGTERM at any time, else that of the error (2 option, 3 model, 5 device, 1 unexpected).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from depth_anything_ros.ros.depth_node import DepthNode, NodeEngine
+    from depth_anything_ros.ros.parameters import NodeOptions
+
+
+def main(args: list[str] | None = None) -> int:
+    """Entry point: the node with the native engine."""
+    return run(load_native, args)
+
+
+def run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None = None) -> int:
+    """Run the node until a signal comes or it fails; returns the exit code. To be called on the main thread.
+
+    Our own handlers only take a note: rclpy's would shut the context down under a publishing worker, and Python's would raise
+    KeyboardInterrupt anywhere. They are set before rclpy is imported, which takes a while.
+    """
+    requests: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda received, _: requests.append(received))
+    code = _run(load_engine, args, lambda: bool(requests))
+    if threading.active_count() > 1:
+        # A load that cannot be interrupted is still in native code; waiting for it or tearing down under it would be worse.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def load_native(options: NodeOptions) -> NodeEngine:
+    """The engine of the node's parameters. Raises ModelError, DeviceError, OptionError."""
+    from depth_anything_ros.engine import Engine, EngineOptions
+
+    return Engine.load(options.model, EngineOptions(threads=options.threads, device=options.device, resolution=options.resolution))
+
+
+def _run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None, stopping: Callable[[], bool]) -> int:
+    import rclpy
+    from rclpy.exceptions import ParameterException
+    from rclpy.signals import SignalHandlerOptions
+
+    from depth_anything_ros.errors import OptionError
+    from depth_anything_ros.ros.depth_node import DepthNode
+
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = DepthNode(load_engine, stopping)
+        try:
+            return _spin(node, stopping)
+        finally:
+            node.release()
+            node.destroy_node()
+    except (OptionError, ParameterException) as error:
+        rclpy.logging.get_logger("depth_anything").fatal(f"Cannot start: {error}")
+        return OptionError.exit_code
+    finally:
+        rclpy.shutdown()
+
+
+def _spin(node: DepthNode, stopping: Callable[[], bool]) -> int:
+    from rclpy.executors import SingleThreadedExecutor
+
+    autostart = bool(node.get_parameter("autostart").value)
+    if autostart:
+        node.start()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    while not stopping() and not (autostart and node.failure):
+        executor.spin_once(timeout_sec=0.1)
+    executor.shutdown()
+    return 0 if stopping() else getattr(node.failure, "exit_code", 1)

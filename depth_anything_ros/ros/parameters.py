@@ -1,0 +1,141 @@
+"""One table of the node's parameters: declared from it, checked by it, documented from it (config/depth.yaml, docs/node.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from depth_anything_ros.depth import SKY_POLICIES
+from depth_anything_ros.errors import OptionError
+from depth_anything_ros.pipeline import ProcessingOptions
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One parameter. `read_only` ones are honoured at start, the others from one frame to the next."""
+
+    name: str
+    default: Value
+    description: str
+    read_only: bool = False
+    bounds: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def constraint(self) -> str:
+        """The allowed values in words, empty where any value of the type is allowed."""
+        if self.choices:
+            return " | ".join(self.choices)
+        return "" if self.bounds is None else f"{self.bounds[0]:g} to {self.bounds[1]:g}"
+
+
+_PROCESSING = {one.name: one.default for one in fields(ProcessingOptions)}
+
+TABLE: tuple[Entry, ...] = (
+    Entry("model", "", "Path of the GGUF file; required.", read_only=True),
+    Entry("device", "cpu", "Where the network runs; this version knows cpu.", read_only=True),
+    Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", True, (0, 1024)),
+    Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", True, (0, 4096)),
+    Entry("autostart", True, "The node configures and activates itself; false leaves that to a lifecycle manager.", read_only=True),
+    Entry(
+        "rectify",
+        "auto",
+        "auto: a picture is rectified when the last part of its topic contains rect; off: never (K and D hold).",
+        read_only=True,
+        choices=("auto", "off"),
+    ),
+    Entry(
+        "focal", 0.0, "Focal length of the camera picture in pixels while no usable camera_info comes; 0 is not known.", False, (0.0, 1e6)
+    ),
+    Entry("depth.encoding", "32FC1", "Depth image: 32FC1 in metres or 16UC1 in millimetres.", choices=("32FC1", "16UC1")),
+    Entry("depth.min", _PROCESSING["depth_min"], "Nearest valid depth, metres.", False, (0.0, 1e6)),
+    Entry("depth.max", _PROCESSING["depth_max"], "Farthest valid depth, metres.", False, (0.0, 1e6)),
+    Entry(
+        "depth.size",
+        _PROCESSING["depth_size"],
+        "Size of all maps: that of the camera picture, or the network's own.",
+        choices=("camera", "network"),
+    ),
+    Entry(
+        "sky.policy",
+        _PROCESSING["sky_policy"],
+        "Depth of sky pixels: +Inf, NaN, or depth.max (in relative maps the largest valid depth).",
+        choices=SKY_POLICIES,
+    ),
+    Entry("sky.threshold", _PROCESSING["sky_threshold"], "Network value from which a pixel is sky.", False, (1e-6, 1e6)),
+    Entry("confidence.threshold", _PROCESSING["confidence_threshold"], "Depth of lower confidence (0 to 1) is invalid.", False, (0.0, 1.0)),
+    Entry("points.stride", _PROCESSING["points_stride"], "The cloud takes every n-th pixel of every n-th row.", False, (1, 64)),
+    Entry(
+        "scale.source",
+        _PROCESSING["scale_source"],
+        "Where metres come from: the model alone, or a constant for models of relative depth.",
+        choices=("model", "constant"),
+    ),
+    Entry("scale.value", _PROCESSING["scale_value"], "Metres per unit of relative depth, for scale.source constant.", False, (0.0, 1e6)),
+)
+
+
+@dataclass(frozen=True)
+class NodeOptions:
+    """All parameters as one value, so that a frame sees one set of them."""
+
+    model: str = ""
+    device: str = "cpu"
+    threads: int = 0
+    resolution: int = 0
+    autostart: bool = True
+    rectify: str = "auto"
+    focal: float = 0.0
+    depth_encoding: str = "32FC1"
+    processing: ProcessingOptions = field(default_factory=ProcessingOptions)
+
+
+def options_from(values: Mapping[str, Value]) -> NodeOptions:
+    """Parameter values by name to checked options. Raises OptionError ``option.range`` that names the parameter, the value and the rule."""
+    for entry in TABLE:
+        _check(entry, values[entry.name])
+    flat = {name.replace(".", "_"): value for name, value in values.items()}
+    processing = ProcessingOptions(**{name: flat.pop(name) for name in _PROCESSING})  # type: ignore[arg-type]
+    return NodeOptions(processing=processing, **flat)  # type: ignore[arg-type]
+
+
+def declare(node: Node) -> NodeOptions:
+    """Declare the table on a node. For bad start values raises rclpy's ParameterException (type, range) or OptionError (the rest)."""
+    for entry in TABLE:
+        node.declare_parameter(entry.name, entry.default, _descriptor(entry))
+    return read(node)
+
+
+def read(node: Node, changes: Iterable[Parameter] = ()) -> NodeOptions:
+    """Options of a node as they are, or as they would be after `changes` (parameters of other owners are skipped)."""
+    values = {entry.name: node.get_parameter(entry.name).value for entry in TABLE}
+    values.update({change.name: change.value for change in changes if change.name in values})
+    return options_from(values)
+
+
+def _check(entry: Entry, value: Value) -> None:
+    if entry.choices and value not in entry.choices:
+        raise OptionError("option.range", f"{entry.name} {value!r} must be one of {', '.join(entry.choices)}.")
+    if entry.bounds is None:
+        return
+    low, high = entry.bounds
+    if isinstance(value, str) or not math.isfinite(value) or not low <= value <= high:
+        raise OptionError("option.range", f"{entry.name} {value!r} must be {entry.constraint}.")
+
+
+def _descriptor(entry: Entry) -> ParameterDescriptor:
+    descriptor = ParameterDescriptor(
+        description=entry.description, read_only=entry.read_only, additional_constraints=" | ".join(entry.choices)
+    )
+    if entry.bounds is not None and isinstance(entry.default, float):
+        descriptor.floating_point_range = [FloatingPointRange(from_value=entry.bounds[0], to_value=entry.bounds[1], step=0.0)]
+    elif entry.bounds is not None:
+        descriptor.integer_range = [IntegerRange(from_value=int(entry.bounds[0]), to_value=int(entry.bounds[1]), step=1)]
+    return descriptor

@@ -1,0 +1,42 @@
+"""QoS of the node's topics: readers take any camera (best effort), writers serve any reader (reliable), parameters override both.
+
+Every call gives a fresh profile, since rclpy writes the overrides into the one that it is given.
+"""
+
+from __future__ import annotations
+
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+
+def image_input() -> QoSProfile:
+    """Best effort, depth 1: a waiting older picture is worth nothing, and the node has its own slot for the newest."""
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def info_input() -> QoSProfile:
+    """Best effort, volatile: matches every writer, but never gets the sample that a latched writer kept."""
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def latched_info_input() -> QoSProfile:
+    """Reliable, transient-local: the only reader that gets the kept sample of a latched writer."""
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+    )
+
+
+def output() -> QoSProfile:
+    """Reliable, volatile: matches reliable (RViz) and best-effort readers."""
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def overrides() -> QoSOverridingOptions:
+    """Declares ``qos_overrides.<topic>.<publisher|subscription>.<policy>`` for history, depth and reliability."""
+    return QoSOverridingOptions.with_default_policies()
+
+
+def silent_about_mismatch() -> SubscriptionEventCallbacks:
+    """For the latched reader: writers that it does not match are the other reader's, and no reason for a warning."""
+    return SubscriptionEventCallbacks(incompatible_qos=lambda _: None, use_default_callbacks=False)
