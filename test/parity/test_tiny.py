@@ -1,0 +1,111 @@
+"""The engine against the official PyTorch code on tiny networks: every stage, every output, from the uint8 picture on.
+
+The reference tensors were made by tools/reference/make_reference.py; the weights are made here again from their seed, and their checksum
+says that they are the same ones.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from comparison import worst_error
+from toy_model import any_view_model, mono_model
+
+from depth_anything_ros import Engine, Wanted, _native
+
+pytestmark = pytest.mark.native
+
+REFERENCE = Path(__file__).parents[1] / "data" / "reference"
+MANIFEST = json.loads((REFERENCE / "manifest.json").read_text())
+MODELS = {"any_view": any_view_model, "mono": mono_model}
+ORIENTATIONS = ("landscape", "portrait")
+BOUND = 1e-4
+SKY_THRESHOLD = 0.3
+
+COMMON = ["input", "patch_tokens", "tap.0", "tap.1", "tap.2", "tap.3"]
+COMMON += [f"{stage}.{level}" for stage in ("layer_rn", "refinenet") for level in (1, 2, 3, 4)] + ["output_conv1", "logits"]
+STAGES = {"any_view": [*COMMON, "cam_token", "pose_encoding"], "mono": [*COMMON, "sky_logits"]}
+CASES = [(model, orientation) for model in MODELS for orientation in ORIENTATIONS]
+
+
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
+def case(request, tmp_path_factory):
+    """Name of the architecture, reference arrays, prediction with every stage and without the sky fill, and with it."""
+    name, orientation = request.param
+    path = MODELS[name](tmp_path_factory.mktemp("models"), MANIFEST["seed"])
+    reference = dict(np.load(REFERENCE / f"{name}_{orientation}.npz"))
+    with Engine.load(path, threads=2, resolution=MANIFEST["resolution"]) as engine:
+        raw = engine.infer(reference["picture"], fill_sky=False, stages=STAGES[name])
+        filled = engine.infer(reference["picture"])
+    return name, reference, raw, filled
+
+
+def test_reference_files_are_those_of_the_manifest():
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in REFERENCE.glob("*.npz")}
+    assert found == MANIFEST["files"]
+    assert sum(path.stat().st_size for path in REFERENCE.iterdir()) < 5_000_000
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_are_those_of_the_reference(name, tmp_path):
+    path = MODELS[name](tmp_path, MANIFEST["seed"])
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == MANIFEST["models"][name]
+
+
+def test_preprocessing_is_bit_exact(case):
+    _, reference, _, _ = case
+    picture, expected = reference["picture"], reference["processed"]
+    assert np.array_equal(_native.preprocess(picture, False, MANIFEST["resolution"], 14), expected)
+    assert np.array_equal(_native.preprocess(picture[:, :, ::-1].copy(), True, MANIFEST["resolution"], 14), expected)
+
+
+def test_every_stage_is_that_of_the_official_code(case):
+    name, reference, raw, _ = case
+    assert set(raw.stages) == set(STAGES[name])
+    errors = {stage: worst_error(stage, raw.stages[stage], reference[stage]) for stage in STAGES[name]}
+    assert max(errors.values()) <= BOUND, {stage: f"{error:.1e}" for stage, error in errors.items() if error > BOUND}
+
+
+def test_outputs_are_those_of_the_official_code(case):
+    name, reference, raw, _ = case
+    errors = {"depth": worst_error("depth", raw.depth, reference["depth"])}
+    if name == "any_view":
+        errors["confidence"] = worst_error("confidence", raw.confidence, reference["confidence"])
+    else:
+        errors["sky"] = worst_error("sky", raw.sky, reference["sky"])
+    assert max(errors.values()) <= BOUND, errors
+
+
+def test_camera_is_that_of_the_official_code(case):
+    name, reference, raw, _ = case
+    if name == "mono":
+        assert raw.intrinsics is None and raw.extrinsics is None
+        return
+    k, height_width = reference["intrinsics"], reference["depth"].shape
+    found = np.array([raw.intrinsics.fx, raw.intrinsics.fy, raw.intrinsics.cx, raw.intrinsics.cy])
+    assert worst_error("intrinsics", found, np.array([k[0, 0], k[1, 1], k[0, 2], k[1, 2]])) <= BOUND
+    assert (raw.intrinsics.height, raw.intrinsics.width) == height_width
+    assert worst_error("extrinsics", raw.extrinsics, reference["extrinsics"]) <= BOUND
+
+
+def test_sky_fill_is_that_of_the_official_code(case):
+    name, reference, _, filled = case
+    if name == "any_view":
+        assert filled.sky is None
+        return
+    certain = np.abs(reference["sky"] - SKY_THRESHOLD) > 1e-4
+    sky = (reference["sky"] >= SKY_THRESHOLD) & certain
+    assert 0.02 < sky.mean() < 0.5, "the reference must hold sky and ground"
+    assert len(np.unique(filled.depth[sky])) == 1
+    assert worst_error("filled_depth", filled.depth[certain], reference["filled_depth"][certain]) <= BOUND
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_position_table_is_used_as_it_is_for_37_by_37_patches(name, tmp_path):
+    expected = np.load(REFERENCE / f"{name}_square.npz")["patch_tokens"]
+    with Engine.load(MODELS[name](tmp_path, MANIFEST["seed"]), threads=2, resolution=37 * 14) as engine:
+        grey = np.full((37 * 14, 37 * 14, 3), 128, np.uint8)
+        tokens = engine.infer(grey, wanted=Wanted(False, False, False), stages=["patch_tokens"]).stages["patch_tokens"]
+    assert worst_error("patch_tokens", tokens[:: len(tokens) // len(expected)][: len(expected)], expected) <= BOUND
