@@ -13,10 +13,8 @@ from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 
-import cv2
 import numpy as np
 import official
-import skimage.data
 import torch
 from numpy.typing import NDArray
 
@@ -29,8 +27,10 @@ RESOLUTION = 98
 NETWORKS = {"any_view": SEEDED_ANY_VIEW, "mono": SEEDED_MONO}
 PICTURES = {"landscape": (150, 100), "portrait": (100, 138)}
 """Width and height; they are processed to 98x70 and 70x98 by an area resize, the first through a second, cubic one."""
-SQUARE = (37, 37)
-"""Patches of the square case, where the position table is used as it is."""
+SQUARE_PATCHES = 37
+"""Patches per side of the square case, where the position table is used as it is."""
+SQUARE_TOKEN_STRIDE = 34
+"""One token in so many is kept of the square case."""
 
 
 def main(folder: Path) -> None:
@@ -40,18 +40,9 @@ def main(folder: Path) -> None:
     for name, parameters in NETWORKS.items():
         net = official.network(parameters, SEED)
         for orientation, size in PICTURES.items():
-            np.savez_compressed(folder / f"{name}_{orientation}.npz", **_case(net, parameters, _picture(size)))
+            np.savez_compressed(folder / f"{name}_{orientation}.npz", **_case(net, parameters, official.picture(size)))
         np.savez_compressed(folder / f"{name}_square.npz", patch_tokens=_square_tokens(net, parameters))
     _write_manifest(folder, models)
-
-
-def _picture(size: tuple[int, int]) -> NDArray[np.uint8]:
-    """A natural picture with full range and fine structure, uint8 RGB [H, W, 3]."""
-    width, height = size
-    rows, columns = skimage.data.coffee().shape[:2]
-    scale = min(columns / width, rows / height)
-    crop = skimage.data.coffee()[: round(height * scale), : round(width * scale)]
-    return cv2.resize(crop, size, interpolation=cv2.INTER_AREA)
 
 
 def _case(net: torch.nn.Module, parameters: HyperParameters, picture: NDArray[np.uint8]) -> official.Arrays:
@@ -60,11 +51,11 @@ def _case(net: torch.nn.Module, parameters: HyperParameters, picture: NDArray[np
 
 
 def _square_tokens(net: torch.nn.Module, parameters: HyperParameters) -> NDArray[np.float32]:
-    """The first and the last rows of the tokens of a flat grey picture of 37 x 37 patches."""
-    side = SQUARE[0] * parameters.patch_size
+    """Some of the tokens of a flat grey picture of 37 x 37 patches."""
+    side = SQUARE_PATCHES * parameters.patch_size
     pixels = np.full((side, side, 3), 128, np.uint8)
     tokens = official.forward(net, official.normalised(pixels, parameters))["patch_tokens"]
-    return tokens[:: len(tokens) // 40]
+    return tokens[::SQUARE_TOKEN_STRIDE]
 
 
 def _model_sha256(name: str, parameters: HyperParameters) -> str:
@@ -86,6 +77,7 @@ def _write_manifest(folder: Path, models: dict[str, str]) -> None:
         "made_by": "tools/reference/make_reference.py",
         "seed": SEED,
         "resolution": RESOLUTION,
+        "square_token_stride": SQUARE_TOKEN_STRIDE,
         "versions": {package: version(package) for package in packages},
         "models": models,
         "files": {path.name: _sha256(path) for path in sorted(folder.glob("*.npz"))},

@@ -11,7 +11,9 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
+import cv2
 import numpy as np
+import skimage.data
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -101,6 +103,15 @@ def save_checkpoint(net: nn.Module, path: Path) -> None:
     from safetensors.torch import save_model
 
     save_model(_Checkpoint(net), str(path))
+
+
+def picture(size: tuple[int, int]) -> NDArray[np.uint8]:
+    """A natural picture with full range and fine structure of that width and height, uint8 RGB [H, W, 3]."""
+    width, height = size
+    photo = skimage.data.coffee()
+    rows, columns = photo.shape[:2]
+    scale = min(columns / width, rows / height)
+    return cv2.resize(photo[: round(height * scale), : round(width * scale)], size, interpolation=cv2.INTER_AREA)
 
 
 def processed(picture: NDArray[np.uint8], resolution: int) -> NDArray[np.uint8]:
