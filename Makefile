@@ -1,0 +1,85 @@
+# Everything runs from a fresh clone and can be run again; what is already there is kept. With ROS 2 sourced, ROS's own Python is used.
+
+PYTHON ?= python3
+ROS := $(shell test -n "$$AMENT_PREFIX_PATH" && $(PYTHON) -c "import rclpy" 2>/dev/null && echo yes)
+VENV := .local/$(if $(ROS),venv-ros,venv)
+JOBS := $(shell nproc)
+# Quoted, since the clone may lie at a path with spaces.
+IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PYTHONWARNINGS=ignore::DeprecationWarning:setuptools
+GGML := -Dggml_DIR="$(CURDIR)/.local/ggml/lib/cmake/ggml"
+CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
+
+.PHONY: help build demo test test-all parity lint format native-test python-test bench tidy clean
+
+help:
+	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
+	@echo "make test              all fast checks: lint, C++ tests under sanitizers, Python and ROS tests"
+	@echo "make test-all          the same and the slow ones, parity included"
+	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
+	@echo "make build             local environment, ggml and the extension"
+	@echo "make bench             speed and memory of this machine"
+	@echo "make lint, format      check, or rewrite, the style of Python and C++"
+	@echo "make tidy              clang-tidy over native/ (minutes)"
+	@echo "make clean             remove what was built (the environment stays in .local/)"
+
+build:
+	@command -v c++ >/dev/null || { echo "A C++ compiler is needed: apt install g++"; exit 1; }
+	@$(PYTHON) tools/environment.py $(VENV) run ros build
+	@$(IN_VENV) python tools/build_ggml.py .local/ggml
+	@echo "Building the extension ..."
+	@mkdir -p build
+	@CMAKE_ARGS='$(GGML)' $(IN_VENV) python setup.py -q develop --no-deps >build/extension.log 2>&1 || { cat build/extension.log; exit 1; }
+
+demo: build
+	@$(PYTHON) tools/environment.py $(VENV) demo
+	@$(IN_VENV) python -m depth_anything_ros demo $${MODEL:+--model "$$MODEL"} $${IMAGES:+--images "$$IMAGES"}
+
+test: lint native-test python-test
+
+test-all: test parity
+	@echo "== slow tests"
+	@$(IN_VENV) python -m pytest -m slow
+
+lint:
+	@$(PYTHON) tools/environment.py $(VENV) run test
+	@echo "== style and types"
+	@$(IN_VENV) ruff check .
+	@$(IN_VENV) ruff format --check .
+	@$(IN_VENV) mypy
+	@$(CPP) -print0 | $(IN_VENV) xargs -0 clang-format --dry-run -Werror
+
+format:
+	@$(PYTHON) tools/environment.py $(VENV) run test
+	@$(IN_VENV) ruff check --fix .
+	@$(IN_VENV) ruff format .
+	@$(CPP) -print0 | $(IN_VENV) xargs -0 clang-format -i
+
+native-test: build
+	@echo "== C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@$(IN_VENV) cmake -S native -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDA_SANITIZE=ON \
+	    -DDA_BUILD_TESTS=ON -DDA_BUILD_PYTHON=OFF $(GGML) --log-level=WARNING
+	@$(IN_VENV) cmake --build build/sanitize --parallel $(JOBS)
+	@$(IN_VENV) ctest --test-dir build/sanitize --output-on-failure --no-tests=error
+
+python-test: build
+	@$(PYTHON) tools/environment.py $(VENV) demo test
+	@echo "== Python and ROS tests"
+	@$(IN_VENV) python -m pytest -m "not slow and not parity"
+
+parity: build
+	@$(PYTHON) tools/environment.py $(VENV) test
+	@echo "== parity with the official PyTorch model"
+	@$(IN_VENV) python tools/parity_environment.py .local/parity
+	@$(IN_VENV) python -m pytest -m parity
+
+bench: build
+	@$(IN_VENV) python -m depth_anything_ros bench
+
+tidy: native-test
+	@$(PYTHON) tools/environment.py $(VENV) tidy
+	@$(CPP) -name "*.cpp" -not -path "*/python/*" -print0 | $(IN_VENV) xargs -0 clang-tidy --quiet -p build/sanitize
+
+clean:
+	rm -rf build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	find depth_anything_ros test -name __pycache__ -prune -exec rm -rf {} +
+	rm -f depth_anything_ros/*.so

@@ -1,0 +1,51 @@
+"""The command ``depth-anything-ros``: one verb, one module with a docstring, `add_arguments(parser)` and `run(arguments) -> int`.
+
+Exit codes: 0 ok, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from depth_anything_ros import __version__
+from depth_anything_ros.errors import DepthAnythingError
+
+VERBS = ("play", "record", "sample")
+"""Modules of this package, in the order of the help."""
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; arguments default to those of the process. Returns its exit code."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        return int(parsed.run(parsed))
+    except DepthAnythingError as error:
+        print(f"depth-anything-ros {parsed.verb}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="depth-anything-ros", description="Depth from one plain camera.")
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for name in VERBS:
+        module = importlib.import_module(f"{__name__}.{name}")
+        summary, text = _help(module)
+        verb = verbs.add_parser(name, help=summary, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+        module.add_arguments(verb)
+        verb.set_defaults(run=module.run)
+    return parser
+
+
+def _help(module: ModuleType) -> tuple[str, str]:
+    """First line and whole of a verb's docstring."""
+    text = (module.__doc__ or "").strip()
+    return text.partition("\n")[0], text

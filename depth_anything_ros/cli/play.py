@@ -1,0 +1,68 @@
+"""Play a bag (rosbag2: mcap or sqlite3) on the live graph.
+
+The recorded bytes are published with the recorded QoS and timing. Topics whose message types are not installed are skipped with one
+message. A damaged bag is played as far as it can be read. Ctrl-C ends it with exit code 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from depth_anything_ros.cli.stopping import stop_request
+from depth_anything_ros.errors import OptionError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bag", type=Path, help="folder, .mcap or .db3 file")
+    parser.add_argument("--rate", type=float, default=1.0, help="speed, 1 is as recorded")
+    parser.add_argument("--loop", type=int, default=1, metavar="N", help="play N times; 0 is without end")
+    parser.add_argument("--topics", nargs="+", default=[], metavar="TOPIC", help="only these (recorded names)")
+    parser.add_argument("--remap", nargs="+", default=[], metavar="OLD:=NEW", help="publish a topic under another name")
+    parser.add_argument("--clock", action="store_true", help="publish the recorded time on /clock")
+    parser.add_argument("--wait", type=float, default=10.0, metavar="S", help="wait at most S seconds for readers (default 10)")
+    parser.add_argument(
+        "--wait-for", nargs="+", default=[], metavar="TOPIC", help="published topics that must have a reader; default: any one"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with stop_request() as stopping:
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
+
+        from depth_anything_ros.ros.bag_player import PlayOptions, play
+        from depth_anything_ros.ros.bag_reader import BagReader
+
+        options = PlayOptions(
+            rate=arguments.rate,
+            loop=arguments.loop,
+            topics=tuple(arguments.topics),
+            remap=_remappings(arguments.remap),
+            clock=arguments.clock,
+            wait=arguments.wait,
+            wait_for=tuple(arguments.wait_for),
+        )
+        with BagReader(arguments.bag) as reader:
+            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+            try:
+                sent = play(reader, options, stopping, _say)
+            finally:
+                rclpy.shutdown()
+            for warning in reader.warnings:
+                print(f"warning: {warning}", file=sys.stderr)
+    for topic, count in sent.items():
+        _say(f"{topic}: {count} messages")
+    return 0
+
+
+def _remappings(texts: list[str]) -> dict[str, str]:
+    pairs = [text.partition(":=") for text in texts]
+    if wrong := [old for old, sign, new in pairs if not (old and sign and new)]:
+        raise OptionError("option.range", f"--remap {wrong[0]}: expected OLD:=NEW.")
+    return {old: new for old, _, new in pairs}
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

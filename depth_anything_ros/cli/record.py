@@ -1,0 +1,48 @@
+"""Record topics of the live graph into a bag (rosbag2).
+
+The bag appears under its name when it is complete; Ctrl-C is the ordinary end, with exit code 0. Topics without a publisher yet are
+waited for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from depth_anything_ros.cli.stopping import stop_request
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topics", nargs="+", metavar="TOPIC")
+    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder of the new bag")
+    parser.add_argument("--storage", default="mcap", metavar="NAME", help="mcap (default) or sqlite3")
+    parser.add_argument("--duration", type=float, default=0.0, metavar="S", help="end after S seconds")
+    parser.add_argument("--count", type=int, default=0, metavar="N", help="end after N messages of all topics together")
+    parser.add_argument(
+        "--until-idle", type=float, default=0.0, metavar="S", help="end when S seconds pass without a message, after the first"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with stop_request() as stopping:
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
+
+        from depth_anything_ros.ros.bag_recorder import RecordOptions, record
+        from depth_anything_ros.ros.bag_writer import BagWriter
+
+        options = RecordOptions(tuple(arguments.topics), arguments.duration, arguments.count, arguments.until_idle)
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            with BagWriter(arguments.output, arguments.storage) as writer:
+                record(writer, options, stopping, _say)
+        finally:
+            rclpy.shutdown()
+    for topic, count in writer.counts.items():
+        _say(f"{topic}: {count} messages")
+    _say(f"bag: {writer.folder}")
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,47 @@
+"""Make a small camera bag: a real scene with its calibration and true depth, or your own pictures.
+
+Without --images: "Motorcycle" of the Middlebury 2014 stereo benchmark (D. Scharstein et al., GCPR 2014), which comes with scikit-image.
+A window of 640 x 480 pans over it; /camera/camera_info is exact for every picture, /camera/truth/depth holds the true depth in metres.
+
+With --images: your pictures one after the other. Their calibration is not known: a horizontal field of view is assumed (--fov).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from depth_anything_ros.errors import OptionError
+
+FOV = 60.0
+LONGEST = 1280
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder of the new bag")
+    parser.add_argument("--storage", default="mcap", metavar="NAME", help="mcap (default) or sqlite3")
+    parser.add_argument("--rate", type=float, default=10.0, help="pictures per second (default 10)")
+    parser.add_argument("--frames", type=int, default=40, metavar="N", help="pictures of the scene (default 40)")
+    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
+    parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.ros.camera_bag import write_camera_bag
+    from depth_anything_ros.ros.sample_pictures import find_pictures, motorcycle_pan, own_pictures
+
+    if not arguments.rate > 0:
+        raise OptionError("option.range", f"--rate {arguments.rate} must be positive.")
+    if arguments.frames < 1:
+        raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
+    if not 0 < arguments.fov < 180:
+        raise OptionError("option.range", f"--fov {arguments.fov} must be between 0 and 180 degrees.")
+    if arguments.images:
+        shots = own_pictures(find_pictures(arguments.images), arguments.fov, LONGEST)
+    else:
+        shots = motorcycle_pan(arguments.frames)
+    counts = write_camera_bag(arguments.output, shots, arguments.rate, arguments.storage)
+    for topic, count in counts.items():
+        print(f"{topic}: {count} messages")
+    print(f"bag: {arguments.output}")
+    return 0

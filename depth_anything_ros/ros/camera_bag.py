@@ -1,0 +1,107 @@
+"""Writes the bag of a camera from pictures: image, camera_info and, where it is known, the true depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.typesys.store import Typestore
+
+from depth_anything_ros.ros.bag_writer import BagWriter
+from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
+
+IMAGE, CAMERA_INFO, TRUTH = "/camera/image_rect", "/camera/camera_info", "/camera/truth/depth"
+FRAME_ID = "camera_optical_frame"
+START_NS = 1_700_000_000 * 1_000_000_000
+"""Stamp of the first picture: fixed, so that the same pictures give the same bag."""
+_FOREVER = QosTime(9223372036, 854775807)
+_CAMERA_QOS = Qos(
+    QosHistory.KEEP_LAST,
+    10,
+    QosReliability.RELIABLE,
+    QosDurability.VOLATILE,
+    _FOREVER,
+    _FOREVER,
+    QosLiveliness.AUTOMATIC,
+    _FOREVER,
+    avoid_ros_namespace_conventions=False,
+)
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture of a rectified camera."""
+
+    rgb: UInt8Array
+    """uint8 [H, W, 3]."""
+    intrinsics: Intrinsics
+    depth: Float32Array | None = None
+    """float32 [H, W], metres along z, NaN where it is not known; None for a camera without ground truth."""
+
+
+def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: str = "mcap") -> dict[str, int]:
+    """Write a bag with one shot every 1/rate seconds; returns the number of messages per topic.
+
+    Raises OptionError (folder exists, unknown storage) and InputError (cannot be written).
+    """
+    with BagWriter(folder, storage) as bag:
+        messages = _Messages(bag.types)
+        for name, kind in ((IMAGE, "Image"), (CAMERA_INFO, "CameraInfo"), (TRUTH, "Image")):
+            bag.add_topic(name, f"sensor_msgs/msg/{kind}", [_CAMERA_QOS])
+        for index, shot in enumerate(shots):
+            stamp_ns = START_NS + round(index * 1e9 / rate)
+            bag.write(CAMERA_INFO, stamp_ns, messages.camera_info(shot.intrinsics, stamp_ns))
+            bag.write(IMAGE, stamp_ns, messages.image(shot.rgb, "rgb8", stamp_ns))
+            if shot.depth is not None:
+                bag.write(TRUTH, stamp_ns, messages.image(shot.depth, "32FC1", stamp_ns))
+    return bag.counts
+
+
+class _Messages:
+    """Serialised messages, made without ROS."""
+
+    def __init__(self, types: Typestore) -> None:
+        self._types = types
+
+    def image(self, values: NDArray[Any], encoding: str, stamp_ns: int) -> bytes:
+        kind = "sensor_msgs/msg/Image"
+        height, width = values.shape[:2]
+        packed = np.ascontiguousarray(values)
+        message = self._types.types[kind](
+            header=self._header(stamp_ns),
+            height=height,
+            width=width,
+            encoding=encoding,
+            is_bigendian=0,
+            step=packed.nbytes // height,
+            data=packed.view(np.uint8).reshape(-1),
+        )
+        return bytes(self._types.serialize_cdr(message, kind))
+
+    def camera_info(self, camera: Intrinsics, stamp_ns: int) -> bytes:
+        kind = "sensor_msgs/msg/CameraInfo"
+        k = np.array([[camera.fx, 0.0, camera.cx], [0.0, camera.fy, camera.cy], [0.0, 0.0, 1.0]])
+        message = self._types.types[kind](
+            header=self._header(stamp_ns),
+            height=camera.height,
+            width=camera.width,
+            distortion_model="plumb_bob",
+            d=np.zeros(5),
+            k=k.reshape(-1),
+            r=np.eye(3).reshape(-1),
+            p=np.hstack([k, np.zeros((3, 1))]).reshape(-1),
+            binning_x=0,
+            binning_y=0,
+            roi=self._types.types["sensor_msgs/msg/RegionOfInterest"](x_offset=0, y_offset=0, height=0, width=0, do_rectify=False),
+        )
+        return bytes(self._types.serialize_cdr(message, kind))
+
+    def _header(self, stamp_ns: int) -> Any:
+        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+        stamp = self._types.types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
+        return self._types.types["std_msgs/msg/Header"](stamp=stamp, frame_id=FRAME_ID)

@@ -1,0 +1,71 @@
+"""Message types by name: the Python class for the live graph, the definition for a bag."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from depth_anything_ros.errors import InputError
+
+
+def message_class(type_name: str) -> type | None:
+    """The class of ``package/msg/Name``, or None when its package is not installed."""
+    package, _, name = type_name.partition("/")
+    try:
+        module = importlib.import_module(f"{package}.msg")
+    except (ImportError, ValueError):
+        return None
+    found = getattr(module, name.rpartition("/")[2], None)
+    return found if isinstance(found, type) else None
+
+
+def ros2_types() -> Typestore:
+    """Definitions of the message types that come with ROS 2."""
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
+def register_installed(types: Typestore, type_name: str) -> None:
+    """Add a type, and those it is made of, from the .msg files of installed packages; known types stay as they are.
+
+    Raises InputError ``input.bag`` when a definition is missing or cannot be parsed.
+    """
+    if type_name in types.fielddefs:
+        return
+    try:
+        definitions = get_types_from_msg(_definition_file(type_name).read_text(encoding="utf-8"), type_name)
+    except TypesysError as error:
+        raise InputError("input.bag", f"The definition of {type_name} cannot be parsed: {error}.") from error
+    for _, fields in definitions.values():
+        for _, description in fields:
+            for needed in _parts(description):
+                register_installed(types, needed)
+    types.register(definitions)
+
+
+def _definition_file(type_name: str) -> Path:
+    """share/<package>/msg/<Name>.msg below the prefix where the Python package is installed."""
+    package, *folders, name = type_name.split("/")
+    try:
+        module = importlib.import_module(package)
+    except (ImportError, ValueError):
+        module = None
+    for prefix in Path(getattr(module, "__file__", None) or "").parents:
+        candidate = prefix.joinpath("share", package, *folders, f"{name}.msg")
+        if candidate.is_file():
+            return candidate
+    raise InputError("input.bag", f"No definition of message type {type_name} is installed; source the workspace that holds {package}.")
+
+
+def _parts(description: Any) -> Iterator[str]:
+    """Names of the message types in a field's description."""
+    kind, value = description
+    if kind == Nodetype.NAME:
+        yield value
+    elif kind in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        yield from _parts(value[0])
