@@ -44,7 +44,6 @@ def fetch(folder: Path) -> Path:
 
 
 def _download(into: Path) -> Path:
-    # pip builds the metadata of an sdist even for a download, which takes half a minute here and is of no use.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-binary", "libggml-python", "--dest", str(into), f"libggml-python=={VERSION}"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
