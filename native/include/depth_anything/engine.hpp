@@ -1,0 +1,81 @@
+// Depth Anything 3 on ggml: one GGUF file, one picture in, one prediction out.
+//
+// Basic use:
+//     da::Engine engine("da3-small.gguf", {});
+//     da::Prediction prediction = engine.infer({pixels, width, height, 3 * width, da::ChannelOrder::rgb}, {});
+//
+// Steps behind it: the file is mapped and checked completely (hparams, weights); the picture is resized and normalised straight into
+// the graph's input (preprocess); the graph for that size is built once and kept (plan); its maps are turned into depth (postprocess).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "depth_anything/image.hpp"
+#include "depth_anything/prediction.hpp"
+
+namespace da {
+
+struct EngineOptions {
+    int threads = 0;                 // CPU threads; 0: the cores that this process may use
+    std::string device = "cpu";
+    int resolution = 0;              // long side of the processed picture; 0: the model's own
+    int cached_sizes = 4;            // graphs kept, least recently used goes first
+    std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
+};
+
+struct FocalLength {
+    float fx = 0, fy = 0;  // pixels of the picture as given
+};
+
+struct InferOptions {
+    std::optional<FocalLength> focal;  // models that need it give metres only with it
+    bool confidence = true;
+    bool sky = true;
+    bool pose = true;
+    bool fill_sky = true;              // sky pixels take the 0.99-quantile of the rest, as in the official forward pass
+    std::vector<std::string> stages;   // intermediate tensors to return, see docs/parity.md
+};
+
+struct ModelInfo {
+    std::string path;
+    std::string checkpoint;
+    std::string architecture;  // "any_view" or "mono"
+    DepthKind kind = DepthKind::relative_depth;
+    bool needs_focal = false;
+    std::string license;
+    bool has_confidence = false, has_sky = false, has_pose = false;
+    int patch_size = 0;
+    std::int64_t parameters = 0;
+    std::uint64_t file_bytes = 0;
+    std::string device;
+};
+
+// Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const.
+// Every member throws da::Error and nothing else.
+class Engine {
+public:
+    Engine(const std::string& path, const EngineOptions& options);
+    ~Engine();
+    Engine(Engine&&) noexcept;
+    Engine& operator=(Engine&&) noexcept;
+
+    const ModelInfo& info() const;
+    Size processed_size(Size picture) const;
+    Prediction infer(const ImageView& picture, const InferOptions& options);
+
+    // Makes the running `infer` throw "engine.cancelled" within 100 ms. Without a running one it does nothing.
+    void cancel();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// The resized picture that the network sees before normalisation, packed RGB of `processed_size`: for tests and for looking at it.
+std::vector<std::uint8_t> preprocess(const ImageView& picture, int resolution, int patch, Size* processed);
+
+}  // namespace da

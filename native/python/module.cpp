@@ -1,0 +1,145 @@
+// The extension depth_anything_ros._native: registration and conversion only. Python's own face is depth_anything_ros.engine.
+#include <ggml.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "depth_anything/engine.hpp"
+#include "ndarray.hpp"
+
+namespace da::python {
+
+namespace {
+
+const char* kind_name(DepthKind kind) {
+    switch (kind) {
+        case DepthKind::metric: return "metric";
+        case DepthKind::relative_depth: return "relative_depth";
+        case DepthKind::relative_inverse_depth: return "relative_inverse_depth";
+    }
+    return "unknown";
+}
+
+// Text from files may not be UTF-8.
+py::str text(const std::string& bytes) {
+    return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace"));
+}
+
+// The class is chosen by depth_anything_ros.errors, the only place that knows the family.
+void raise(const Error& error) {
+    const py::object type = py::module_::import("depth_anything_ros.errors").attr("error_class")(error.code());
+    const py::object instance = type(error.code(), text(error.what()));
+    PyErr_SetObject(type.ptr(), instance.ptr());
+}
+
+py::dict info_dict(const ModelInfo& info) {
+    py::dict result;
+    result["path"] = text(info.path);
+    result["checkpoint"] = text(info.checkpoint);
+    result["architecture"] = info.architecture;
+    result["kind"] = kind_name(info.kind);
+    result["needs_focal"] = info.needs_focal;
+    result["license"] = text(info.license);
+    result["has_confidence"] = info.has_confidence;
+    result["has_sky"] = info.has_sky;
+    result["has_pose"] = info.has_pose;
+    result["patch_size"] = info.patch_size;
+    result["parameters"] = info.parameters;
+    result["file_bytes"] = info.file_bytes;
+    result["device"] = info.device;
+    return result;
+}
+
+py::array_t<float> map_array(Map map) {
+    const std::vector<py::ssize_t> shape = {map.size.height, map.size.width};
+    return to_array(std::move(map.values), shape);
+}
+
+py::object optional_map(std::optional<Map>& map) { return map ? py::object(map_array(std::move(*map))) : py::none(); }
+
+py::dict prediction_dict(Prediction prediction) {
+    py::dict result, stages;
+    for (Stage& stage : prediction.stages) {
+        stages[py::str(stage.name)] = to_array(std::move(stage.values), {stage.shape.begin(), stage.shape.end()});
+    }
+    result["kind"] = kind_name(prediction.kind);
+    result["depth"] = map_array(std::move(prediction.depth));
+    result["confidence"] = optional_map(prediction.confidence);
+    result["sky"] = optional_map(prediction.sky);
+    result["intrinsics"] = py::none();
+    if (const auto& k = prediction.intrinsics) result["intrinsics"] = py::make_tuple(k->size.width, k->size.height, k->fx, k->fy, k->cx, k->cy);
+    result["extrinsics"] = py::none();
+    if (const auto& e = prediction.extrinsics) result["extrinsics"] = to_array(std::vector<float>(e->begin(), e->end()), {3, 4});
+    result["timings"] = py::make_tuple(prediction.timings.preprocess, prediction.timings.compute, prediction.timings.postprocess);
+    result["stages"] = stages;
+    return result;
+}
+
+py::dict infer(Engine& engine, const py::array& pixels, bool bgr, std::optional<std::pair<float, float>> focal, bool confidence, bool sky, bool pose,
+               bool fill_sky, std::vector<std::string> stages) {
+    const ImageView view = image_view(pixels, bgr);
+    InferOptions options;
+    if (focal) options.focal = FocalLength{focal->first, focal->second};
+    options.confidence = confidence;
+    options.sky = sky;
+    options.pose = pose;
+    options.fill_sky = fill_sky;
+    options.stages = std::move(stages);
+    Prediction prediction;
+    {
+        const py::gil_scoped_release release;
+        prediction = engine.infer(view, options);
+    }
+    return prediction_dict(std::move(prediction));
+}
+
+py::array_t<std::uint8_t> preprocess_array(const py::array& pixels, bool bgr, int resolution, int patch) {
+    Size size;
+    std::vector<std::uint8_t> values = preprocess(image_view(pixels, bgr), resolution, patch, &size);
+    return to_array(std::move(values), {size.height, size.width, 3});
+}
+
+void register_engine(py::module_& module) {
+    py::class_<EngineOptions>(module, "EngineOptions")
+        .def(py::init([](int threads, const std::string& device, int resolution, int cached_sizes, std::uint64_t memory_limit) {
+                 return EngineOptions{threads, device, resolution, cached_sizes, memory_limit};
+             }),
+             py::kw_only(), py::arg("threads") = 0, py::arg("device") = "cpu", py::arg("resolution") = 0, py::arg("cached_sizes") = 4,
+             py::arg("memory_limit") = 0)
+        .def_readonly("threads", &EngineOptions::threads)
+        .def_readonly("device", &EngineOptions::device)
+        .def_readonly("resolution", &EngineOptions::resolution)
+        .def_readonly("cached_sizes", &EngineOptions::cached_sizes)
+        .def_readonly("memory_limit", &EngineOptions::memory_limit);
+
+    py::class_<Engine>(module, "NativeEngine")
+        .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"), py::call_guard<py::gil_scoped_release>())
+        .def("info", [](const Engine& engine) { return info_dict(engine.info()); })
+        .def("processed_size",
+             [](const Engine& engine, int width, int height) {
+                 const Size size = engine.processed_size({width, height});
+                 return py::make_tuple(size.width, size.height);
+             })
+        .def("infer", &infer, py::arg("pixels"), py::arg("bgr"), py::arg("focal"), py::arg("confidence"), py::arg("sky"), py::arg("pose"),
+             py::arg("fill_sky"), py::arg("stages"))
+        .def("cancel", &Engine::cancel, py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace
+
+}  // namespace da::python
+
+PYBIND11_MODULE(_native, module) {
+    module.doc() = "Depth Anything on ggml; use depth_anything_ros.Engine instead.";
+    module.attr("__version__") = DA_VERSION;
+    module.attr("ggml_version") = ggml_version();
+    pybind11::register_exception_translator([](std::exception_ptr pointer) {
+        try {
+            if (pointer) std::rethrow_exception(pointer);
+        } catch (const da::Error& error) {
+            da::python::raise(error);
+        }
+    });
+    da::python::register_engine(module);
+    module.def("preprocess", &da::python::preprocess_array, pybind11::arg("pixels"), pybind11::arg("bgr"), pybind11::arg("resolution"),
+               pybind11::arg("patch"));
+}

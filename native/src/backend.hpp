@@ -1,0 +1,43 @@
+// The device that graphs run on, with its thread pool.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "ggml-cpp.h"
+#include "ggml-cpu.h"
+
+namespace da {
+
+// Cores that this process may use: affinity mask and cgroup quota, at least 1.
+int allowed_cores();
+
+class Backend {
+public:
+    // Throws Error("option.range") for an impossible number of threads, Error("device.unavailable") for a device that is not in this build.
+    Backend(const std::string& device, int threads);
+
+    ggml_backend_t handle() const { return backend_.get(); }
+    int threads() const { return threads_; }
+    const std::string& name() const { return name_; }
+
+    // Set from any thread; a running graph ends soon after, also inside our own kernels.
+    std::atomic<bool>& cancelled() { return cancelled_; }
+
+    // Runs the graph. Throws Error("engine.cancelled") when `cancelled` was set meanwhile, Error("device.compute") when the device failed.
+    void compute(ggml_cgraph* graph);
+
+private:
+    struct FreePool {
+        void operator()(ggml_threadpool* pool) const { ggml_threadpool_free(pool); }
+    };
+
+    std::string name_;
+    int threads_ = 1;
+    std::atomic<bool> cancelled_{false};
+    std::unique_ptr<ggml_threadpool, FreePool> pool_;  // outlives the backend that uses it
+    ggml_backend_ptr backend_;
+};
+
+}  // namespace da

@@ -1,0 +1,70 @@
+// Hyper-parameters: a file's metadata as one checked struct. Every "is this file usable" decision about metadata is made here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "depth_anything/prediction.hpp"
+#include "gguf_file.hpp"
+
+namespace da {
+
+struct VitParams {
+    int patch_size = 14;
+    int embed_dim = 0;
+    int depth = 0;
+    int num_heads = 0;
+    int head_dim = 0;
+    int mlp_hidden = 0;
+    int alt_start = -1;     // first block of the local/global schedule, -1: none
+    int rope_start = -1;    // first block with rotary position embedding
+    int qknorm_start = -1;  // first block with LayerNorm on queries and keys
+    float rope_freq = 100.0f;
+    bool cat_token = true;  // taps are [local | global] of twice the width
+    float ln_eps = 1e-6f;   // of the block norms; the other norms have their own
+    float interpolate_offset = 0.1f;
+    int pos_embed_grid = 37;
+    std::array<int, 4> out_layers = {};
+
+    bool is_global(int block) const { return alt_start >= 0 && block >= alt_start && block % 2 == 1; }
+    bool has_rope(int block) const { return rope_start >= 0 && block >= rope_start; }
+    bool has_qknorm(int block) const { return qknorm_start >= 0 && block >= qknorm_start; }
+    int tap_dim() const { return cat_token ? 2 * embed_dim : embed_dim; }
+};
+
+struct HeadParams {
+    int features = 0;
+    std::array<int, 4> out_channels = {};
+    int output_dim = 0;
+    bool pos_embed = true;
+};
+
+struct ImageParams {
+    std::array<float, 3> mean = {};
+    std::array<float, 3> std = {};
+    int resize_target = 504;
+};
+
+enum class Architecture {
+    any_view,  // DualDPT head (depth, confidence) and camera decoder
+    mono       // DPT head (depth, sky)
+};
+
+struct Hparams {
+    Architecture architecture = Architecture::any_view;
+    VitParams vit;
+    HeadParams head;
+    ImageParams image;
+    std::string checkpoint;
+    DepthKind kind = DepthKind::relative_depth;
+    bool needs_focal = false;
+    std::string license;
+};
+
+// Throws Error("model.key") that lists every key that is missing or wrong, Error("model.unsupported") for a file of another kind of model.
+Hparams read_hparams(const GgufFile& file);
+
+const char* to_string(DepthKind kind);
+
+}  // namespace da

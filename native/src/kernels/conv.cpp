@@ -1,0 +1,176 @@
+#include "kernels/conv.hpp"
+
+#include <algorithm>
+
+#include "kernels/vector.hpp"
+
+namespace da::kernels {
+
+namespace {
+
+constexpr int kGroup = 6;       // output channels per micro-kernel call: with 16 pixels 12 AVX2 registers
+constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kLanes
+constexpr int kTileHeight = 4;
+
+int groups_of(int channels) { return (channels + kGroup - 1) / kGroup; }
+
+int tile_width(int output_width) { return std::min(kTileWidth, (output_width + kLanes - 1) / kLanes * kLanes); }
+
+// Where the pixels of a tile lie in scratch: one phase per stride step, so that 16 neighbouring outputs always read 16 neighbouring floats.
+struct Layout {
+    int phase;    // floats of one phase of a row
+    int row;      // floats of a row
+    int rows;     // rows of a channel
+    int channel;  // floats of a channel
+
+    Layout(const PackedConv& conv, int output_width)
+        : phase(tile_width(output_width) + (conv.kernel - 1) / conv.stride),
+          row(phase * conv.stride),
+          rows((kTileHeight - 1) * conv.stride + conv.kernel),
+          channel(row * rows) {}
+
+    int column(int stride, int x) const { return (x % stride) * phase + x / stride; }
+};
+
+struct Tile {
+    int x, y, width, height;  // in output pixels
+};
+
+// Copies the input under a tile, zero outside of the map.
+void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout& layout, float* scratch) {
+    const PackedConv& conv = *task.conv;
+    const int left = tile.x * conv.stride - conv.padding, top = tile.y * conv.stride - conv.padding;
+    const int columns = layout.row;
+    for (int c = 0; c < conv.in_channels; ++c) {
+        const float* plane = input.values + static_cast<std::size_t>(c) * input.width * input.height;
+        for (int r = 0; r < layout.rows; ++r) {
+            float* row = scratch + c * layout.channel + r * layout.row;
+            const int y = top + r;
+            if (y < 0 || y >= input.height) {
+                std::fill(row, row + columns, 0.0f);
+                continue;
+            }
+            const float* source = plane + static_cast<std::size_t>(y) * input.width;
+            for (int i = 0; i < columns; ++i) {
+                const int x = left + i;
+                const float value = x >= 0 && x < input.width ? source[x] : 0.0f;
+                row[layout.column(conv.stride, i)] = task.relu_input && value < 0.0f ? 0.0f : value;
+            }
+        }
+    }
+}
+
+// 16 pixels of kGroup channels: scratch points at the first input pixel of the first output pixel.
+template <int kernel>
+void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias, Vector* sums) {
+    Vector acc[kGroup];
+    for (int o = 0; o < kGroup; ++o) acc[o] = broadcast(bias[o]);
+    for (int c = 0; c < conv.in_channels; ++c) {
+        for (int ky = 0; ky < kernel; ++ky) {
+            for (int kx = 0; kx < kernel; ++kx) {
+                const Vector pixels = load(scratch + c * layout.channel + ky * layout.row + layout.column(conv.stride, kx));
+                for (int o = 0; o < kGroup; ++o) acc[o] += weights[o] * pixels;
+                weights += kGroup;
+            }
+        }
+    }
+    for (int o = 0; o < kGroup; ++o) sums[o] = acc[o];
+}
+
+struct Output {
+    float* values;
+    int width, height;  // of the result
+};
+
+// Writes up to 16 pixels of one computed channel, at output pixel (x, y) before the shuffle.
+void write(const ConvTask& task, const Output& output, int channel, int x, int y, int count, Vector sums) {
+    if (task.relu_output) sums = relu(sums);
+    const int s = task.conv->shuffle;
+    const int plane = channel / (s * s), dy = channel / s % s, dx = channel % s;
+    const std::size_t start = (static_cast<std::size_t>(plane) * output.height + y * s + dy) * output.width + x * s + dx;
+    if (s == 1 && task.residual != nullptr) {
+        if (count == kLanes) sums += load(task.residual + start);
+        for (int i = 0; count < kLanes && i < count; ++i) sums[i] += task.residual[start + i];
+    }
+    if (s == 1 && count == kLanes) return store(output.values + start, sums);
+    for (int i = 0; i < count; ++i) output.values[start + static_cast<std::size_t>(i) * s] = sums[i];
+}
+
+template <int kernel>
+void run_tile(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch) {
+    const PackedConv& conv = *task.conv;
+    const std::size_t group_size = static_cast<std::size_t>(conv.in_channels) * kernel * kernel * kGroup;
+    for (int g = 0; g < groups_of(conv.out_channels); ++g) {
+        const float* weights = conv.weights.data() + g * group_size;
+        for (int r = 0; r < tile.height; ++r) {
+            for (int x = 0; x < tile.width; x += kLanes) {
+                Vector sums[kGroup];
+                micro_kernel<kernel>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + g * kGroup, sums);
+                const int count = std::min(kLanes, tile.width - x);
+                for (int o = 0; o < kGroup && g * kGroup + o < conv.out_channels; ++o) {
+                    write(task, output, g * kGroup + o, tile.x + x, tile.y + r, count, sums[o]);
+                }
+            }
+        }
+    }
+}
+
+// Fills the packed order from a function (out, in, ky, kx) -> weight.
+template <typename WeightAt>
+void fill_packed(PackedConv& conv, const WeightAt& weight_at) {
+    const int groups = groups_of(conv.out_channels);
+    conv.weights.assign(static_cast<std::size_t>(groups) * conv.in_channels * conv.kernel * conv.kernel * kGroup, 0.0f);
+    conv.bias.assign(static_cast<std::size_t>(groups) * kGroup, 0.0f);
+    float* target = conv.weights.data();
+    for (int g = 0; g < groups; ++g) {
+        for (int c = 0; c < conv.in_channels; ++c) {
+            for (int k = 0; k < conv.kernel * conv.kernel; ++k) {
+                for (int o = g * kGroup; o < (g + 1) * kGroup; ++o) *target++ = o < conv.out_channels ? weight_at(o, c, k) : 0.0f;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride) {
+    PackedConv conv{in_channels, out_channels, kernel, stride, kernel / 2, 1, {}, {}};
+    const std::size_t taps = static_cast<std::size_t>(kernel) * kernel;
+    fill_packed(conv, [&](int o, int c, int k) { return weights[(static_cast<std::size_t>(o) * in_channels + c) * taps + k]; });
+    if (bias != nullptr) std::copy(bias, bias + out_channels, conv.bias.begin());
+    return conv;
+}
+
+PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel) {
+    const int taps = kernel * kernel;
+    PackedConv conv{in_channels, out_channels * taps, 1, 1, 0, kernel, {}, {}};
+    fill_packed(conv, [&](int o, int c, int) { return weights[static_cast<std::size_t>(c) * out_channels * taps + o]; });
+    for (int o = 0; o < out_channels * taps; ++o) conv.bias[o] = bias[o / taps];
+    return conv;
+}
+
+int conv_extent(const PackedConv& conv, int input) { return ((input + 2 * conv.padding - conv.kernel) / conv.stride + 1) * conv.shuffle; }
+
+std::size_t conv_scratch(const PackedConv& conv, int output_width) {
+    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel;
+}
+
+void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+    const PackedConv& conv = *task.conv;
+    const Output result{output, conv_extent(conv, input.width), conv_extent(conv, input.height)};
+    const int width = result.width / conv.shuffle, height = result.height / conv.shuffle;
+    const Layout layout(conv, width);
+    const int across = (width + tile_width(width) - 1) / tile_width(width), down = (height + kTileHeight - 1) / kTileHeight;
+    for (int i = next++; i < across * down && !cancelled.load(std::memory_order_relaxed); i = next++) {
+        const int x = i % across * tile_width(width), y = i / across * kTileHeight;
+        const Tile tile{x, y, std::min(tile_width(width), width - x), std::min(kTileHeight, height - y)};
+        gather(task, input, tile, layout, scratch);
+        if (conv.kernel == 1) {
+            run_tile<1>(task, result, tile, layout, scratch);
+        } else {
+            run_tile<3>(task, result, tile, layout, scratch);
+        }
+    }
+}
+
+}  // namespace da::kernels

@@ -1,0 +1,51 @@
+// Two-dimensional convolution of a planar map, with everything that surrounds one in the DPT head folded in.
+//
+// Maps are planar: value (c, y, x) at [(c * height + y) * width + x]. The weights are packed once, in groups of kGroup output channels that
+// a micro-kernel holds in registers for 16 neighbouring pixels. Input is copied tile by tile into padded scratch that stays in the cache.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+namespace da::kernels {
+
+// Weights of one convolution in the order of the micro-kernel.
+struct PackedConv {
+    int in_channels = 0;
+    int out_channels = 0;  // as computed: shuffle * shuffle times the channels of the result
+    int kernel = 1;
+    int stride = 1;
+    int padding = 0;
+    int shuffle = 1;             // a transposed convolution of stride = kernel is a 1x1 one whose channels become pixels
+    std::vector<float> weights;  // [group][in_channel][ky][kx][kGroup]
+    std::vector<float> bias;     // [out_channels rounded up to groups]
+};
+
+// weights: [out][in][kernel][kernel] as PyTorch has it; bias: [out] or nullptr for none.
+PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride);
+
+// weights: [in][out][kernel][kernel] of a transposed convolution with stride = kernel; bias: [out].
+PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel);
+
+struct MapView {
+    const float* values;
+    int width, height;
+};
+
+struct ConvTask {
+    const PackedConv* conv = nullptr;
+    bool relu_input = false;
+    bool relu_output = false;
+    const float* residual = nullptr;  // added to the result (same extent), or nullptr
+};
+
+// Extent of the result.
+int conv_extent(const PackedConv& conv, int input);
+
+// Floats of scratch that one thread needs.
+std::size_t conv_scratch(const PackedConv& conv, int output_width);
+
+// One thread's share: takes tiles from `next` until none is left or `cancelled` is set. Any number of threads may take part; results do not depend on it.
+void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+
+}  // namespace da::kernels

@@ -1,0 +1,30 @@
+// Bilinear resampling of planar maps with aligned corners (the corner pixels of input and output coincide), as the DPT head uses throughout.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "kernels/conv.hpp"
+
+namespace da::kernels {
+
+// Additive position table of the head: the first half of the channels depends on x only, the second on y only.
+struct PositionTable {
+    std::vector<float> x;  // [channels / 2][width]
+    std::vector<float> y;  // [channels / 2][height]
+};
+
+struct InterpolateTask {
+    int channels = 0;
+    int width = 0, height = 0;              // of the result
+    const PositionTable* table = nullptr;  // added to the result, or nullptr
+};
+
+// Floats of scratch that one thread needs.
+std::size_t interpolate_scratch(int input_width);
+
+// One thread's share; see run_conv.
+void run_interpolate(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
+                     const std::atomic<bool>& cancelled);
+
+}  // namespace da::kernels

@@ -1,0 +1,20 @@
+// The camera decoder (official cam_dec.py) and the geometry of its result (utils/transform.py).
+#pragma once
+
+#include <array>
+
+#include "depth_anything/prediction.hpp"
+#include "nn.hpp"
+
+namespace da {
+
+// camera_token: [tap_dim, 1]. Result [9, 1]: translation, quaternion x y z w, field of view (height, width) in radians.
+ggml_tensor* camera_decoder(Graph& g, ggml_tensor* camera_token);
+
+// Intrinsics of a picture of that size from the fields of view in the encoding.
+Intrinsics intrinsics_from(const float* pose_encoding, Size picture);
+
+// camera_from_world, 3x4 row-major. The quaternion need not be normalised.
+std::array<float, 12> extrinsics_from(const float* pose_encoding);
+
+}  // namespace da

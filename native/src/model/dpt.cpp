@@ -1,0 +1,112 @@
+#include "model/dpt.hpp"
+
+#include <string>
+
+namespace da {
+
+namespace {
+
+constexpr float kNormEps = 1e-5f;
+const char* const kScratch = "head.scratch.";
+
+std::vector<std::int64_t> shape_of(const ggml_tensor* map) { return {map->ne[2], map->ne[1], map->ne[0]}; }
+
+class Head {
+public:
+    Head(Graph& g, const Hparams& hparams, Grid grid, Size picture)
+        : g_(g), hparams_(hparams), grid_(grid), picture_(picture), aspect_(static_cast<float>(picture.width) / static_cast<float>(picture.height)) {}
+
+    // Tokens of one tap to a map [width, height, features] at its own size.
+    ggml_tensor* level(ggml_tensor* tokens, int index) {
+        const std::string number = std::to_string(index);
+        if (hparams_.architecture == Architecture::any_view) tokens = layer_norm(g_, tokens, "head.norm", kNormEps);
+        ggml_tensor* map = resize(to_map(project(tokens, index), index), index);
+        map = conv_2d(g_, map, kScratch + ("layer" + std::to_string(index + 1)) + "_rn");
+        g_.stage("layer_rn." + std::to_string(index + 1), map, shape_of(map));
+        return map;
+    }
+
+    // Fusion block: top (+ lateral) refined, then its 1x1 convolution and the resampling to width x height.
+    // The official order is resampling first; the two commute (weights of a resampling sum to 1), and this way is a quarter of the work.
+    ggml_tensor* refinenet(int number, ggml_tensor* top, ggml_tensor* lateral, int width, int height) {
+        const std::string path = kScratch + ("rn" + std::to_string(number));
+        if (lateral != nullptr) top = ggml_add(g_.context, top, residual_unit(lateral, path + ".rc1"));
+        ggml_tensor* map = interpolate(g_, conv_2d(g_, residual_unit(top, path + ".rc2"), path + ".out"), width, height);
+        g_.stage("refinenet." + std::to_string(number), map, shape_of(map));
+        return map;
+    }
+
+    // The last map before the output branches, at the size of the picture.
+    ggml_tensor* full_size(ggml_tensor* fused) {
+        ggml_tensor* map = conv_2d(g_, fused, "head.scratch.out1");
+        g_.stage("output_conv1", map, shape_of(map));
+        const int channels = static_cast<int>(map->ne[2]);
+        kernels::PositionTable table;
+        if (hparams_.head.pos_embed) table = uv_embedding(picture_.width, picture_.height, channels, aspect_);
+        return interpolate(g_, map, picture_.width, picture_.height, std::move(table));
+    }
+
+    ggml_tensor* output(ggml_tensor* map, const std::string& path) {
+        ConvOptions options;
+        options.relu_output = true;
+        return conv_2d(g_, conv_2d(g_, map, path + "a", options), path + "b");
+    }
+
+private:
+    ggml_tensor* project(ggml_tensor* tokens, int index) {
+        const std::string path = "head.proj." + std::to_string(index);
+        ggml_tensor* weight = g_.weights.tensor(path + ".weight");
+        tokens = matmul(g_, ggml_reshape_2d(g_.context, weight, weight->ne[2], weight->ne[3]), tokens);
+        tokens = ggml_add(g_.context, tokens, g_.weights.tensor(path + ".bias"));
+        if (!hparams_.head.pos_embed) return tokens;
+        const int channels = hparams_.head.out_channels[index];
+        const auto table = uv_embedding(grid_.width, grid_.height, channels, aspect_);
+        return ggml_add(g_.context, tokens, g_.constant(as_tokens(table, grid_.width, grid_.height, channels), channels, grid_.patches()));
+    }
+
+    ggml_tensor* to_map(ggml_tensor* tokens, int index) {
+        ggml_tensor* planar = ggml_cont(g_.context, ggml_transpose(g_.context, tokens));
+        return ggml_reshape_3d(g_.context, planar, grid_.width, grid_.height, hparams_.head.out_channels[index]);
+    }
+
+    ggml_tensor* resize(ggml_tensor* map, int index) { return index == 2 ? map : conv_2d(g_, map, "head.resize." + std::to_string(index)); }
+
+    ggml_tensor* residual_unit(ggml_tensor* x, const std::string& path) {
+        ConvOptions first, second;
+        first.relu_input = true;
+        second.relu_input = true;
+        second.residual = x;
+        return conv_2d(g_, conv_2d(g_, x, path + ".c1", first), path + ".c2", second);
+    }
+
+    Graph& g_;
+    const Hparams& hparams_;
+    Grid grid_;
+    Size picture_;
+    float aspect_;
+};
+
+}  // namespace
+
+HeadOutputs dpt(Graph& g, const std::array<ggml_tensor*, 4>& taps, const Hparams& hparams, Grid grid, Size picture, bool sky) {
+    Head head(g, hparams, grid, picture);
+    std::array<ggml_tensor*, 4> levels;
+    for (int i = 0; i < 4; ++i) levels[i] = head.level(taps[i], i);
+    const auto width = [&](int i) { return static_cast<int>(levels[i]->ne[0]); };
+    const auto height = [&](int i) { return static_cast<int>(levels[i]->ne[1]); };
+    ggml_tensor* fused = head.refinenet(4, levels[3], nullptr, width(2), height(2));
+    fused = head.refinenet(3, fused, levels[2], width(1), height(1));
+    fused = head.refinenet(2, fused, levels[1], width(0), height(0));
+    fused = head.refinenet(1, fused, levels[0], 2 * width(0), 2 * height(0));
+    ggml_tensor* map = head.full_size(fused);
+    HeadOutputs outputs;
+    outputs.logits = head.output(map, "head.scratch.out2");
+    g.stage("logits", outputs.logits, shape_of(outputs.logits));
+    if (sky) {
+        outputs.sky_logits = head.output(map, "head.scratch.sky_out2");
+        g.stage("sky_logits", outputs.sky_logits, shape_of(outputs.sky_logits));
+    }
+    return outputs;
+}
+
+}  // namespace da

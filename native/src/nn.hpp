@@ -1,0 +1,101 @@
+// Building blocks of the network, without knowledge of any model: each is a free function that adds nodes to the graph under construction.
+//
+// Dimensions are written as ggml orders them, fastest first: tokens are [channels, tokens], maps are [width, height, channels].
+// Weights are named by their path in the file: linear(g, x, "vit.blk.0.attn_qkv") takes "vit.blk.0.attn_qkv.weight" and ".bias".
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ggml-cpp.h"
+#include "kernels/interpolate.hpp"
+#include "weights.hpp"
+
+namespace da {
+
+// Scratch of our own kernels, one piece per thread, as large as the largest user needs.
+class Scratch {
+public:
+    explicit Scratch(int threads) : pieces_(threads) {}
+
+    void reserve(std::size_t floats) { floats_ = std::max(floats_, floats); }
+    std::size_t bytes() const { return floats_ * pieces_.size() * sizeof(float); }
+    void allocate() {
+        for (auto& piece : pieces_) piece.resize(floats_);
+    }
+    float* of(int thread) { return pieces_[thread].data(); }
+
+private:
+    std::size_t floats_ = 0;
+    std::vector<std::vector<float>> pieces_;
+};
+
+// What a node that runs one of our kernels refers to; lives as long as the graph.
+struct KernelNode {
+    kernels::ConvTask conv;
+    kernels::InterpolateTask interpolate;
+    kernels::PositionTable table;
+    std::atomic<int> next{0};
+    Scratch* scratch = nullptr;
+    const std::atomic<bool>* cancelled = nullptr;
+};
+
+struct Constant {
+    ggml_tensor* tensor;
+    std::vector<std::uint8_t> bytes;
+};
+
+struct NamedStage {
+    std::string name;
+    ggml_tensor* tensor;
+    std::vector<std::int64_t> shape;  // slowest first
+};
+
+// A graph under construction. Nodes live in `context`, tensors that are computed once on the host in `constants_context`.
+struct Graph {
+    ggml_context* context;
+    ggml_context* constants_context;
+    const Weights& weights;
+    const std::atomic<bool>& cancelled;
+    Scratch& scratch;
+    std::vector<std::string> wanted_stages;
+
+    std::deque<KernelNode> kernel_nodes;
+    std::vector<Constant> constants;
+    std::vector<NamedStage> stages;
+
+    // Values that depend on the extent only. ne: [ne0, ne1].
+    ggml_tensor* constant(const std::vector<float>& values, std::int64_t ne0, std::int64_t ne1);
+    ggml_tensor* constant(const std::vector<std::int32_t>& values);
+
+    // Keeps an intermediate tensor under that name when it was asked for.
+    void stage(const std::string& name, ggml_tensor* tensor, std::vector<std::int64_t> shape);
+};
+
+// x [in, n] -> [out, n]. Large products are cut into pieces, so that a cancelled graph ends in time.
+ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path);
+
+// The same with the weight tensor given, without bias.
+ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* x);
+
+// LayerNorm over the channels of x [channels, ...].
+ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps);
+
+// q, k, v [head_dim, heads, n] -> softmax(q k / sqrt(head_dim)) v as [head_dim * heads, n].
+ggml_tensor* attention(Graph& g, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v);
+
+struct ConvOptions {
+    bool relu_input = false;
+    bool relu_output = false;
+    ggml_tensor* residual = nullptr;
+};
+
+// x [width, height, in] -> [width', height', out]; a transposed convolution where the weights are packed as one.
+ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options = {});
+
+// Bilinear with aligned corners, to [width, height, channels]; `table` is added where it is not empty.
+ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table = {});
+
+}  // namespace da

@@ -1,0 +1,60 @@
+#include "postprocess.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace da {
+
+namespace {
+
+template <typename Function>
+Map mapped(const float* logits, Size size, Function function) {
+    Map map{size, std::vector<float>(static_cast<std::size_t>(size.width) * size.height)};
+    std::transform(logits, logits + map.values.size(), map.values.begin(), function);
+    return map;
+}
+
+// Linear interpolation between the two neighbours in rank; `values` is reordered.
+float quantile(std::vector<float>& values, double q) {
+    const double position = q * static_cast<double>(values.size() - 1);
+    const auto rank = static_cast<std::ptrdiff_t>(position);
+    std::nth_element(values.begin(), values.begin() + rank, values.end());
+    const float low = values[rank];
+    if (rank + 1 == static_cast<std::ptrdiff_t>(values.size())) return low;
+    const float high = *std::min_element(values.begin() + rank + 1, values.end());
+    return low + static_cast<float>(position - static_cast<double>(rank)) * (high - low);
+}
+
+}  // namespace
+
+Map exp_map(const float* logits, Size size) {
+    return mapped(logits, size, [](float z) { return std::exp(z); });
+}
+
+Map confidence_map(const float* logits, Size size) {
+    return mapped(logits, size, [](float z) { return std::exp(z) + 1.0f; });
+}
+
+Map relu_map(const float* logits, Size size) {
+    return mapped(logits, size, [](float z) { return std::max(z, 0.0f); });
+}
+
+void fill_sky(Map& depth, const Map& sky) {
+    constexpr std::size_t enough = 10;
+    std::vector<float> others;
+    for (std::size_t i = 0; i < depth.values.size(); ++i) {
+        if (sky.values[i] < kSkyThreshold) others.push_back(depth.values[i]);
+    }
+    if (others.size() <= enough || depth.values.size() - others.size() <= enough) return;
+    const float far = quantile(others, 0.99);
+    for (std::size_t i = 0; i < depth.values.size(); ++i) {
+        if (!(sky.values[i] < kSkyThreshold)) depth.values[i] = far;
+    }
+}
+
+void scale_to_metres(Map& depth, float focal) {
+    const float factor = focal / kCanonicalFocal;
+    for (float& value : depth.values) value *= factor;
+}
+
+}  // namespace da

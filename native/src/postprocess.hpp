@@ -1,0 +1,21 @@
+// From the network's last maps to the numbers of a prediction (official dualdpt.py, dpt.py, da3.py, utils/alignment.py).
+#pragma once
+
+#include "depth_anything/prediction.hpp"
+
+namespace da {
+
+inline constexpr float kSkyThreshold = 0.3f;      // a pixel is sky at this raw value and above
+inline constexpr float kCanonicalFocal = 300.0f;  // pixels: metric nets predict depth for this focal length
+
+Map exp_map(const float* logits, Size size);               // depth: exp(z)
+Map confidence_map(const float* logits, Size size);        // exp(z) + 1
+Map relu_map(const float* logits, Size size);              // sky: max(z, 0)
+
+// Sky pixels take the 0.99-quantile of the depth of the others (linear interpolation); nothing happens with 10 pixels or fewer of either.
+void fill_sky(Map& depth, const Map& sky);
+
+// Canonical depth to metres: focal in pixels of the processed picture, mean of both axes.
+void scale_to_metres(Map& depth, float focal);
+
+}  // namespace da

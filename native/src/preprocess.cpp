@@ -1,0 +1,94 @@
+#include "preprocess.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "depth_anything/error.hpp"
+
+namespace da {
+
+namespace {
+
+constexpr int kLongestSide = 1 << 15;  // of a picture; larger ones do not come from cameras and would overflow index arithmetic
+
+void check(const ImageView& picture) {
+    const std::string size = std::to_string(picture.width) + "x" + std::to_string(picture.height);
+    if (picture.pixels == nullptr || picture.width < 1 || picture.height < 1 || picture.width > kLongestSide || picture.height > kLongestSide) {
+        throw Error("input.shape", "A picture of " + size + " pixels cannot be processed; sides of 1 to " + std::to_string(kLongestSide) + " can.");
+    }
+    if (picture.row_bytes < 3 * static_cast<std::ptrdiff_t>(picture.width)) {
+        throw Error("input.stride", "Rows of " + std::to_string(picture.row_bytes) + " bytes are too short for " + std::to_string(picture.width) +
+                                        " pixels of 3 bytes.");
+    }
+}
+
+// First resize: the long side becomes `resolution`. Rounding is half to even, as Python's round().
+Size bounded_size(Size picture, int resolution) {
+    const int bound = std::max(picture.width, picture.height);
+    if (bound == resolution) return picture;
+    const double scale = resolution / static_cast<double>(bound);
+    const auto side = [&](int length) { return std::max(1, static_cast<int>(std::nearbyint(length * scale))); };
+    return {side(picture.width), side(picture.height)};
+}
+
+Size divisible_size(Size size, int patch) {
+    const auto side = [&](int length) {
+        const int down = length / patch * patch, up = down + patch;
+        return std::max(patch, up - length <= length - down ? up : down);
+    };
+    return {side(size.width), side(size.height)};
+}
+
+ImageView view(const Pixels& pixels, ChannelOrder order) {
+    return {pixels.values.data(), pixels.size.width, pixels.size.height, 3 * static_cast<std::ptrdiff_t>(pixels.size.width), order};
+}
+
+Pixels copy(const ImageView& picture) {
+    Pixels result{{picture.width, picture.height}, {}};
+    for (int y = 0; y < picture.height; ++y) result.values.insert(result.values.end(), picture.row(y), picture.row(y) + 3 * picture.width);
+    return result;
+}
+
+}  // namespace
+
+Size processed_size(Size picture, int resolution, int patch) { return divisible_size(bounded_size(picture, resolution), patch); }
+
+Pixels resize_to_processed(const ImageView& picture, int resolution, int patch) {
+    check(picture);
+    const Size original{picture.width, picture.height};
+    const Size bounded = bounded_size(original, resolution), processed = divisible_size(bounded, patch);
+    Pixels first;
+    ImageView current = picture;
+    if (bounded != original) {
+        const bool grows = std::max(original.width, original.height) < resolution;
+        first = grows ? resize_cubic(picture, bounded) : resize_area(picture, bounded);
+        current = view(first, picture.order);
+    }
+    if (processed == bounded) return bounded == original ? copy(picture) : std::move(first);
+    const bool grows = processed.width > bounded.width || processed.height > bounded.height;
+    return grows ? resize_cubic(current, processed) : resize_area(current, processed);
+}
+
+void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& image, int patch, float* patches) {
+    // The arithmetic of the official code in float32: value / 255, minus mean, divided by std.
+    std::array<std::array<float, 256>, 3> table;
+    for (int c = 0; c < 3; ++c) {
+        for (int value = 0; value < 256; ++value) table[c][value] = (static_cast<float>(value) / 255.0f - image.mean[c]) / image.std[c];
+    }
+    const int across = pixels.size.width / patch;
+    const std::size_t plane = static_cast<std::size_t>(patch) * patch;
+    for (int y = 0; y < pixels.size.height; ++y) {
+        const std::uint8_t* row = pixels.values.data() + static_cast<std::size_t>(y) * pixels.size.width * 3;
+        for (int p = 0; p < across; ++p) {
+            float* target = patches + (static_cast<std::size_t>(y / patch) * across + p) * 3 * plane + static_cast<std::size_t>(y % patch) * patch;
+            for (int c = 0; c < 3; ++c) {
+                const std::uint8_t* source = row + static_cast<std::size_t>(p) * patch * 3 + (order == ChannelOrder::rgb ? c : 2 - c);
+                for (int x = 0; x < patch; ++x) target[c * plane + x] = table[c][source[3 * x]];
+            }
+        }
+    }
+}
+
+}  // namespace da

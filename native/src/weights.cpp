@@ -1,0 +1,169 @@
+#include "weights.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "depth_anything/error.hpp"
+#include "generated/gguf_tensors.hpp"
+
+namespace da {
+
+namespace {
+
+using Extents = std::array<std::int64_t, 4>;
+
+struct Expected {
+    std::string name;
+    Extents ne;
+    bool narrow;
+};
+
+std::int64_t extent_of(std::int64_t extent, const Hparams& hparams) {
+    const VitParams& vit = hparams.vit;
+    const HeadParams& head = hparams.head;
+    switch (extent) {
+        case keys::dim::patch: return vit.patch_size;
+        case keys::dim::embed: return vit.embed_dim;
+        case keys::dim::qkv: return 3 * static_cast<std::int64_t>(vit.embed_dim);
+        case keys::dim::tokens: return 1 + static_cast<std::int64_t>(vit.pos_embed_grid) * vit.pos_embed_grid;
+        case keys::dim::head_dim: return vit.head_dim;
+        case keys::dim::mlp_hidden: return vit.mlp_hidden;
+        case keys::dim::head_in: return vit.tap_dim();
+        case keys::dim::out0: return head.out_channels[0];
+        case keys::dim::out1: return head.out_channels[1];
+        case keys::dim::out2: return head.out_channels[2];
+        case keys::dim::out3: return head.out_channels[3];
+        case keys::dim::features: return head.features;
+        case keys::dim::half_features: return head.features / 2;
+        case keys::dim::output_dim: return head.output_dim;
+        default: return extent;
+    }
+}
+
+bool belongs(keys::Part part, const Hparams& hparams) {
+    const bool any_view = hparams.architecture == Architecture::any_view;
+    switch (part) {
+        case keys::Part::camera_token:
+        case keys::Part::head_norm:
+        case keys::Part::camera: return any_view;
+        case keys::Part::sky: return !any_view;
+        default: return true;
+    }
+}
+
+std::string for_block(std::string_view name, int block) {
+    std::string result(name);
+    return result.replace(result.find("{i}"), 3, std::to_string(block));
+}
+
+std::vector<Expected> expected_tensors(const Hparams& hparams) {
+    std::vector<Expected> all;
+    for (const keys::TensorRule& rule : keys::kTensors) {
+        Expected expected{rule.name, {}, rule.narrow};
+        for (std::size_t d = 0; d < 4; ++d) expected.ne[d] = extent_of(rule.extents[d], hparams);
+        if (rule.part != keys::Part::block && rule.part != keys::Part::qknorm_block) {
+            if (belongs(rule.part, hparams)) all.push_back(expected);
+            continue;
+        }
+        for (int block = 0; block < hparams.vit.depth; ++block) {
+            if (rule.part == keys::Part::block || hparams.vit.has_qknorm(block)) all.push_back({for_block(rule.name, block), expected.ne, rule.narrow});
+        }
+    }
+    return all;
+}
+
+std::string text(const Extents& ne) {
+    std::string result = "[";
+    for (std::size_t d = 0; d < 4; ++d) result += (d ? "," : "") + std::to_string(ne[d]);
+    return result + "]";
+}
+
+bool is_matrix_type(ggml_type type) {
+    switch (type) {
+        case GGML_TYPE_F32:
+        case GGML_TYPE_F16:
+        case GGML_TYPE_Q8_0:
+        case GGML_TYPE_Q6_K:
+        case GGML_TYPE_Q5_K:
+        case GGML_TYPE_Q4_K: return true;
+        default: return false;
+    }
+}
+
+// Empty when the tensor is right.
+std::string problem(const Expected& expected, const TensorEntry* entry) {
+    if (entry == nullptr) return expected.name + " is missing";
+    if (entry->ne != expected.ne) return expected.name + " has extents " + text(entry->ne) + ", must be " + text(expected.ne);
+    const bool usable = expected.narrow ? is_matrix_type(entry->type) : entry->type == GGML_TYPE_F32;
+    if (!usable) return expected.name + " is of type " + ggml_type_name(entry->type) + (expected.narrow ? ", which is not run" : ", must be f32");
+    return "";
+}
+
+struct PackingRule {
+    std::string path;
+    int stride;
+    bool transposed;
+};
+
+void pack(const GgufFile& file, const PackingRule& rule, std::map<std::string, kernels::PackedConv>& convs) {
+    const TensorEntry* weight = file.find(rule.path + ".weight");
+    const TensorEntry* bias = file.find(rule.path + ".bias");
+    const auto* values = reinterpret_cast<const float*>(weight->data);
+    const auto* offsets = bias != nullptr ? reinterpret_cast<const float*>(bias->data) : nullptr;
+    const int kernel = static_cast<int>(weight->ne[0]), third = static_cast<int>(weight->ne[2]), fourth = static_cast<int>(weight->ne[3]);
+    convs.emplace(rule.path, rule.transposed ? kernels::pack_transposed_conv(values, offsets, fourth, third, kernel)
+                                        : kernels::pack_conv(values, offsets, third, fourth, kernel, rule.stride));
+}
+
+void pack_head(const GgufFile& file, bool has_sky, std::map<std::string, kernels::PackedConv>& convs) {
+    std::vector<PackingRule> rules = {{"head.resize.0", 1, true}, {"head.resize.1", 1, true}, {"head.resize.3", 2, false}};
+    std::vector<std::string> plain = {"head.scratch.out1", "head.scratch.out2a", "head.scratch.out2b"};
+    if (has_sky) plain.insert(plain.end(), {"head.scratch.sky_out2a", "head.scratch.sky_out2b"});
+    for (int level = 1; level <= 4; ++level) {
+        const std::string refinenet = "head.scratch.rn" + std::to_string(level);
+        plain.insert(plain.end(), {"head.scratch.layer" + std::to_string(level) + "_rn", refinenet + ".rc2.c1", refinenet + ".rc2.c2", refinenet + ".out"});
+        if (level < 4) plain.insert(plain.end(), {refinenet + ".rc1.c1", refinenet + ".rc1.c2"});
+    }
+    for (const std::string& path : plain) rules.push_back({path, 1, false});
+    for (const PackingRule& rule : rules) pack(file, rule, convs);
+}
+
+}  // namespace
+
+void check_tensors(const GgufFile& file, const Hparams& hparams) {
+    constexpr std::size_t most_listed = 12;
+    std::vector<std::string> problems;
+    for (const Expected& expected : expected_tensors(hparams)) {
+        std::string found = problem(expected, file.find(expected.name));
+        if (!found.empty()) problems.push_back(std::move(found));
+    }
+    if (problems.empty()) return;
+    std::string all;
+    for (std::size_t i = 0; i < std::min(problems.size(), most_listed); ++i) all += (i ? "; " : "") + problems[i];
+    if (problems.size() > most_listed) all += "; and " + std::to_string(problems.size() - most_listed) + " more";
+    throw Error("model.tensor", "Model file '" + file.path() + "' cannot be used, its tensors do not fit its metadata: " + all + ".");
+}
+
+Weights::Weights(const GgufFile& file, const Hparams& hparams) {
+    const std::vector<Expected> expected = expected_tensors(hparams);
+    context_.reset(ggml_init({(expected.size() + 1) * ggml_tensor_overhead(), nullptr, true}));
+    auto* base = const_cast<std::uint8_t*>(file.mapping());  // ggml takes no const pointer; weights are only read
+    buffer_.reset(ggml_backend_cpu_buffer_from_ptr(base, file.bytes()));
+    for (const Expected& one : expected) {
+        const TensorEntry* entry = file.find(one.name);
+        ggml_tensor* tensor = ggml_new_tensor(context_.get(), entry->type, 4, entry->ne.data());
+        ggml_set_name(tensor, one.name.c_str());
+        ggml_backend_tensor_alloc(buffer_.get(), tensor, const_cast<std::uint8_t*>(entry->data));
+        tensors_.emplace(one.name, tensor);
+    }
+    for (const auto& [name, entry] : file.tensors()) parameters_ += entry.elements();
+    pack_head(file, hparams.architecture == Architecture::mono, convs_);
+    // Packing has read the head's originals, which are not needed again: let their pages go. Others come back when they are used.
+    ::madvise(base, file.bytes(), MADV_DONTNEED);
+}
+
+}  // namespace da
