@@ -72,6 +72,7 @@ class _Player:
         self._stopping = stopping
         self._report = report
         self._publishers = self._advertise(node)
+        self._awaited = [node.resolve_topic_name(name) for name in options.wait_for]
         self._clock = node.create_publisher(Clock, "/clock", qos_profile_sensor_data) if options.clock else None
 
     def run(self) -> dict[str, int]:
@@ -89,7 +90,7 @@ class _Player:
         unknown = [name for name in (*self._options.topics, *self._options.remap) if name not in recorded]
         if unknown:
             raise OptionError("option.unknown", f"The bag has no topic {', '.join(unknown)}; it has {', '.join(recorded) or 'none'}.")
-        publishers = {}
+        publishers: dict[str, Publisher] = {}
         for name in self._options.topics or recorded:
             topic = recorded[name]
             kind = message_class(topic.type)
@@ -100,7 +101,7 @@ class _Player:
             try:
                 publishers[name] = node.create_publisher(kind, target, to_offer(topic.qos))
             except InvalidTopicNameException as error:
-                raise OptionError("option.range", f"{target!r} is no valid topic name: {error}") from error
+                raise OptionError("option.range", f"{target!r} is no valid topic name.") from error
         if not publishers:
             raise InputError("input.bag", f"{self._reader.path} holds no topic that can be played.")
         return publishers
@@ -123,8 +124,8 @@ class _Player:
 
     def _missing(self) -> list[str]:
         heard = {publisher.topic_name for publisher in self._publishers.values() if publisher.get_subscription_count()}
-        if self._options.wait_for:
-            return [name for name in self._options.wait_for if name not in heard]
+        if self._awaited:
+            return [name for name in self._awaited if name not in heard]
         return [] if heard else ["any topic"]
 
     def _play_once(self, sent: dict[str, int]) -> None:

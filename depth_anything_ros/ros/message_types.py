@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,17 @@ from rosbags.typesys.store import Typestore
 
 from depth_anything_ros.errors import InputError
 
+_NAME = re.compile(r"[A-Za-z]\w*(/\w+)+")
+
 
 def message_class(type_name: str) -> type | None:
     """The class of ``package/msg/Name``, or None when its package is not installed."""
+    if not _NAME.fullmatch(type_name):
+        return None
     package, _, name = type_name.partition("/")
     try:
         module = importlib.import_module(f"{package}.msg")
-    except (ImportError, ValueError):
+    except ImportError:
         return None
     found = getattr(module, name.rpartition("/")[2], None)
     return found if isinstance(found, type) else None
@@ -51,11 +57,8 @@ def register_installed(types: Typestore, type_name: str) -> None:
 def _definition_file(type_name: str) -> Path:
     """share/<package>/msg/<Name>.msg below the prefix where the Python package is installed."""
     package, *folders, name = type_name.split("/")
-    try:
-        module = importlib.import_module(package)
-    except (ImportError, ValueError):
-        module = None
-    for prefix in Path(getattr(module, "__file__", None) or "").parents:
+    specification = importlib.util.find_spec(package) if _NAME.fullmatch(type_name) else None
+    for prefix in Path((specification and specification.origin) or "").parents:
         candidate = prefix.joinpath("share", package, *folders, f"{name}.msg")
         if candidate.is_file():
             return candidate
