@@ -56,10 +56,10 @@ def register_installed(types: Typestore, type_name: str) -> None:
 
 def _definition_file(type_name: str) -> Path:
     """share/<package>/msg/<Name>.msg below the prefix where the Python package is installed."""
-    package, *folders, name = type_name.split("/")
+    package, _, name = type_name.partition("/")
     specification = importlib.util.find_spec(package) if _NAME.fullmatch(type_name) else None
-    for prefix in Path((specification and specification.origin) or "").parents:
-        candidate = prefix.joinpath("share", package, *folders, f"{name}.msg")
+    for prefix in Path((specification.origin if specification else None) or "").parents:
+        candidate = prefix / "share" / package / f"{name}.msg"
         if candidate.is_file():
             return candidate
     raise InputError("input.bag", f"No definition of message type {type_name} is installed; source the workspace that holds {package}.")
