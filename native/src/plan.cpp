@@ -7,12 +7,14 @@
 #include "model/camera.hpp"
 #include "model/dinov2.hpp"
 #include "model/dpt.hpp"
+#include "preprocess.hpp"
 
 namespace da {
 
 namespace {
 
 constexpr std::size_t kMostNodes = 32768;    // GIANT has 40 blocks of about 60 nodes, cut into pieces at most a few times
+constexpr const char* kInputStage = "input";
 constexpr std::size_t kMostConstants = 16;
 
 ggml_context_ptr tensors_only(std::size_t count, std::size_t extra) {
@@ -25,6 +27,7 @@ std::string describe(Size size) { return std::to_string(size.width) + "x" + std:
 
 Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend& backend, std::uint64_t memory_limit)
     : key_(std::move(key)),
+      patch_size_(hparams.vit.patch_size),
       backend_(backend),
       scratch_(backend.threads()),
       context_(tensors_only(kMostNodes, ggml_graph_overhead_custom(kMostNodes, false))),
@@ -38,11 +41,10 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
 
 void Plan::build(const Hparams& hparams) {
     Graph& g = *graph_;
-    const int patch = hparams.vit.patch_size;
-    const Grid grid{key_.size.width / patch, key_.size.height / patch};
-    patches_ = ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch) * patch, grid.patches());
+    const Grid grid{key_.size.width / patch_size_, key_.size.height / patch_size_};
+    patches_ = ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch_size_) * patch_size_, grid.patches());
     ggml_set_input(patches_);
-    g.stage("input", patches_, {3, key_.size.height, key_.size.width});
+    g.stage(kInputStage, patches_, {3, key_.size.height, key_.size.width});
     const Features features = dinov2(g, patches_, hparams.vit, grid);
     const HeadOutputs outputs = dpt(g, features.taps, hparams, grid, key_.size, key_.sky);
     logits_ = outputs.logits;
@@ -99,6 +101,7 @@ std::vector<Stage> Plan::stages() const {
     for (const NamedStage& stage : graph_->stages) {
         const auto* values = static_cast<const float*>(stage.tensor->data);
         result.push_back({stage.name, stage.shape, std::vector<float>(values, values + ggml_nelements(stage.tensor))});
+        if (stage.name == kInputStage) result.back().values = planes_from_patches(values, key_.size, patch_size_);
     }
     return result;
 }

@@ -46,6 +46,7 @@ private:
     void allocate(std::uint64_t memory_limit);
 
     PlanKey key_;
+    int patch_size_;
     Backend& backend_;
     Scratch scratch_;
     ggml_context_ptr context_;

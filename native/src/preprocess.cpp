@@ -91,4 +91,18 @@ void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& 
     }
 }
 
+std::vector<float> planes_from_patches(const float* patches, Size size, int patch) {
+    std::vector<float> planes(3 * static_cast<std::size_t>(size.width) * size.height);
+    for (int py = 0; py < size.height / patch; ++py) {
+        for (int px = 0; px < size.width / patch; ++px) {
+            for (int c = 0; c < 3; ++c) {
+                for (int y = 0; y < patch; ++y, patches += patch) {
+                    std::copy(patches, patches + patch, planes.begin() + (static_cast<std::size_t>(c) * size.height + py * patch + y) * size.width + px * patch);
+                }
+            }
+        }
+    }
+    return planes;
+}
+
 }  // namespace da

@@ -15,4 +15,7 @@ Pixels resize_to_processed(const ImageView& picture, int resolution, int patch);
 // Normalised values as rows of patches [patches][channel][row][column], channels in RGB order: the input of the patch embedding.
 void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& image, int patch, float* patches);
 
+// The inverse arrangement: [3][height][width].
+std::vector<float> planes_from_patches(const float* patches, Size size, int patch);
+
 }  // namespace da

@@ -89,60 +89,44 @@ Pixels area_blocks(const ImageView& picture, Size size, int fx, int fy) {
 
 // ---- cubic ----------------------------------------------------------------------------------------------------------------------
 
-constexpr int kWeightScale = 2048;  // 11-bit fixed point
-
+// On x86 OpenCV hands cubic resizing to IPP, which mixes in float32 along x, then along y. So do we, on every machine.
 struct CubicTaps {
     std::array<int, 4> index;
-    std::array<int, 4> weight;
+    std::array<float, 4> weight;
 };
 
 std::vector<CubicTaps> cubic_taps(int input, int output) {
-    constexpr float a = -0.75f;
-    const double scale = scale_of(input, output);
+    constexpr double a = -0.75;
+    const auto near = [](double t) { return ((a + 2) * t - (a + 3)) * t * t + 1; };
+    const auto far = [](double t) { return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a; };
+    const double scale = static_cast<double>(input) / output;
     std::vector<CubicTaps> taps(output);
     for (int i = 0; i < output; ++i) {
-        float t = static_cast<float>((i + 0.5) * scale - 0.5);
-        const int floor = static_cast<int>(std::floor(t));
-        t -= static_cast<float>(floor);
-        std::array<float, 4> weights;
-        weights[0] = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a;
-        weights[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
-        weights[2] = ((a + 2) * (1 - t) - (a + 3)) * (1 - t) * (1 - t) + 1;
-        weights[3] = 1.0f - weights[0] - weights[1] - weights[2];
+        const double source = (i + 0.5) * scale - 0.5, floor = std::floor(source), t = source - floor;
+        const double weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
         for (int k = 0; k < 4; ++k) {
-            taps[i].index[k] = std::clamp(floor - 1 + k, 0, input - 1);
-            taps[i].weight[k] = static_cast<int>(std::nearbyint(weights[k] * kWeightScale));
+            taps[i].index[k] = std::clamp(static_cast<int>(floor) - 1 + k, 0, input - 1);
+            taps[i].weight[k] = static_cast<float>(weights[k]);
         }
     }
     return taps;
 }
 
-void cubic_row(const std::uint8_t* source, const std::vector<CubicTaps>& columns, int* target) {
+void cubic_row(const std::uint8_t* source, const std::vector<CubicTaps>& columns, float* target) {
     for (const CubicTaps& taps : columns) {
         for (int c = 0; c < kChannels; ++c) {
-            int sum = 0;
-            for (int k = 0; k < 4; ++k) sum += taps.weight[k] * source[taps.index[k] * kChannels + c];
+            float sum = 0.0f;
+            for (int k = 0; k < 4; ++k) sum += taps.weight[k] * static_cast<float>(source[taps.index[k] * kChannels + c]);
             *target++ = sum;
         }
     }
 }
 
-// OpenCV mixes rows in float, eight values at a time, and what is left of a row in integers. Both are reproduced: they round differently.
-void mix_rows(const std::array<const int*, 4>& rows, const std::array<int, 4>& weights, int width, std::uint8_t* target) {
-    constexpr float unit = 1.0f / (static_cast<float>(kWeightScale) * kWeightScale);
-    constexpr int shift = 22, block = 8;
-    std::array<float, 4> scaled;
-    for (int k = 0; k < 4; ++k) scaled[k] = static_cast<float>(weights[k]) * unit;
-    const int vectorised = width / block * block;
-    for (int x = 0; x < vectorised; ++x) {
-        float sum = static_cast<float>(rows[3][x]) * scaled[3];
-        for (int k = 2; k >= 0; --k) sum = static_cast<float>(rows[k][x]) * scaled[k] + sum;
+void mix_rows(const std::array<const float*, 4>& rows, const std::array<float, 4>& weights, std::size_t width, std::uint8_t* target) {
+    for (std::size_t x = 0; x < width; ++x) {
+        float sum = 0.0f;
+        for (int k = 0; k < 4; ++k) sum += weights[k] * rows[k][x];
         target[x] = to_byte(sum);
-    }
-    for (int x = vectorised; x < width; ++x) {
-        int sum = 0;
-        for (int k = 0; k < 4; ++k) sum += rows[k][x] * weights[k];
-        target[x] = static_cast<std::uint8_t>(std::clamp((sum + (1 << (shift - 1))) >> shift, 0, 255));
     }
 }
 
@@ -160,10 +144,10 @@ Pixels resize_cubic(const ImageView& picture, Size size) {
     Pixels result = empty(size);
     const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
     // Each source row is mixed along x once, kept in a ring of the four that a destination row may need.
-    std::array<std::vector<int>, 4> ring;
+    std::array<std::vector<float>, 4> ring;
     std::array<int, 4> held = {-1, -1, -1, -1};
     for (int y = 0; y < size.height; ++y) {
-        std::array<const int*, 4> sources;
+        std::array<const float*, 4> sources;
         for (int k = 0; k < 4; ++k) {
             const int source = rows[y].index[k], slot = source % 4;
             if (held[slot] != source) {
@@ -173,7 +157,7 @@ Pixels resize_cubic(const ImageView& picture, Size size) {
             }
             sources[k] = ring[slot].data();
         }
-        mix_rows(sources, rows[y].weight, static_cast<int>(width), result.values.data() + y * width);
+        mix_rows(sources, rows[y].weight, width, result.values.data() + y * width);
     }
     return result;
 }
