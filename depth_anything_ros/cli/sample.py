@@ -27,8 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.files import find_pictures
     from depth_anything_ros.ros.camera_bag import write_camera_bag
-    from depth_anything_ros.ros.sample_pictures import find_pictures, motorcycle_pan, own_pictures
+    from depth_anything_ros.ros.sample_shots import motorcycle_pan, own_pictures
 
     if not arguments.rate > 0:
         raise OptionError("option.range", f"--rate {arguments.rate} must be positive.")

@@ -19,6 +19,7 @@ LEVEL = {
     "depth": 1,
     "geometry": 1,
     "colors": 1,
+    "files": 1,
     "_native": 1,
     "engine": 2,
     "worker": 3,

@@ -5,7 +5,6 @@ The scene is "Motorcycle" of the Middlebury 2014 stereo benchmark (Scharstein et
 
 from __future__ import annotations
 
-import glob
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import cv2
 import numpy as np
 
 from depth_anything_ros.errors import InputError
+from depth_anything_ros.files import read_picture
 from depth_anything_ros.geometry import centred_intrinsics
 from depth_anything_ros.ros.camera_bag import Shot
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
@@ -56,34 +56,6 @@ def own_pictures(paths: list[Path], fov: float, longest: int) -> Iterator[Shot]:
         height, width = rgb.shape[:2]
         focal = width / 2.0 / math.tan(math.radians(fov) / 2.0)
         yield Shot(rgb, centred_intrinsics(focal, width, height))
-
-
-def find_pictures(patterns: list[str]) -> list[Path]:
-    """Files named by paths or glob patterns, folders standing for the pictures in them, sorted. Raises InputError when there is none."""
-    found: list[Path] = []
-    for pattern in patterns:
-        for name in sorted(glob.glob(str(Path(pattern).expanduser()), recursive=True)) or [pattern]:
-            path = Path(name)
-            found += sorted(child for child in path.iterdir() if _is_picture(child)) if path.is_dir() else [path]
-    if not found:
-        raise InputError("input.file", f"No picture found in {', '.join(patterns)}.")
-    return found
-
-
-def read_picture(path: Path) -> UInt8Array:
-    """uint8 RGB [H, W, 3]. Raises InputError ``input.file``."""
-    try:
-        data = np.fromfile(path, np.uint8)
-    except OSError as error:
-        raise InputError("input.file", f"Picture {path} cannot be read: {error.strerror}.") from error
-    bgr = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
-    if bgr is None:
-        raise InputError("input.file", f"{path} is no picture that OpenCV can decode.")
-    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
-
-
-def _is_picture(path: Path) -> bool:
-    return path.suffix.lower() in (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 
 def _motorcycle() -> tuple[UInt8Array, Float32Array]:

@@ -1,0 +1,73 @@
+"""Depth of pictures, written beside each other into a folder.
+
+Formats: color (PNG for people), npz (all maps with their unit), pfm (depth as float), mm (16-bit PNG in millimetres; only where the depth
+is in metres), pose (JSON: the camera as the model sees it). A metric model needs --focal to give metres.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from depth_anything_ros.cli.results import WRITERS
+from depth_anything_ros.errors import InputError, OptionError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("images", nargs="+", metavar="PATH", help="pictures: files, folders or patterns")
+    parser.add_argument("--model", type=Path, required=True, help="GGUF file")
+    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument(
+        "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(WRITERS)} (default color npz)"
+    )
+    parser.add_argument("--focal", type=float, default=0.0, metavar="PX", help="focal length of the pictures in pixels")
+    parser.add_argument("--size", default="camera", help="size of the maps: camera (that of the picture, default) or network")
+    parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the picture as the network sees it")
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes the cores that may be used")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.engine import Engine
+    from depth_anything_ros.files import find_pictures, read_picture
+    from depth_anything_ros.geometry import centred_intrinsics
+    from depth_anything_ros.pipeline import ProcessingOptions, process
+    from depth_anything_ros.types import Frame
+
+    if unknown := [name for name in arguments.formats if name not in WRITERS]:
+        raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(WRITERS)}.")
+    if not 0.0 <= arguments.focal < 1e6:
+        raise OptionError("option.range", f"--focal {arguments.focal} must be a number of pixels above 0.")
+    options = ProcessingOptions(depth_size=arguments.size)
+    paths = find_pictures(arguments.images)
+    names = _names(paths)
+    _make_folder(arguments.output)
+    with Engine.load(arguments.model, threads=arguments.threads, resolution=arguments.resolution) as engine:
+        for path, name in zip(paths, names):
+            pixels = read_picture(path)
+            height, width = pixels.shape[:2]
+            camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
+            products = process(Frame(pixels, False, camera, 0, ""), engine, options)
+            for kind in arguments.formats:
+                WRITERS[kind](arguments.output / name, products)
+            unit = "metres" if products.metric else products.prediction.kind.value
+            print(f"{path}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
+    return 0
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """One name per picture; equal ones are numbered."""
+    names: list[str] = []
+    for path in paths:
+        name, number = path.stem, 1
+        while name in names:
+            number += 1
+            name = f"{path.stem}_{number}"
+        names.append(name)
+    return names
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("input.file", f"Folder {folder} cannot be made: {error.strerror}.") from error

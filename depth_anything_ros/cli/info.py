@@ -1,0 +1,26 @@
+"""Show what a model file is and can give."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, help="GGUF file")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.engine import Engine
+
+    with Engine.load(arguments.model) as engine:
+        facts = {**asdict(engine.info), "kind": engine.info.kind.value}
+    if arguments.json:
+        print(json.dumps(facts))
+    else:
+        width = max(map(len, facts))
+        print("\n".join(f"{name:<{width}}  {value}" for name, value in facts.items()))
+    return 0
