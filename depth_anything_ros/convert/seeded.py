@@ -29,7 +29,33 @@ SEEDED_MONO = mono(_MONO_SIZE, Identity("seeded-mono", _RELATIVE, LICENSE))
 SEEDED_METRIC = mono(_MONO_SIZE, Identity("seeded-metric", _METRIC, LICENSE))
 """As SEEDED_MONO, but its file says `metric`: metres once a focal length is given."""
 
-_DEPTH_LOGIT, _CONFIDENCE_LOGIT, _SKY_LOGIT = 0.8, 0.3, -0.6
+_STREAM = 0.05
+"""Scale of tokens and branch outputs. It is small so that the epsilons of the norms (1e-6, 1e-5) make a visible difference."""
+_PART_RULES = {
+    "cls_token": (0.0, 2.0 * _STREAM),
+    "camera_token": (0.0, 2.0 * _STREAM),
+    "pos_embed": (0.0, 1.5 * _STREAM),
+    "ls1": (0.4 * _STREAM, 0.3 * _STREAM),
+    "ls2": (0.4 * _STREAM, 0.3 * _STREAM),
+    "bias": (0.0, 0.1),
+}
+"""Last part of a tensor's name to the centre and the half width of its values."""
+_BIAS_CENTRES = {
+    "head.scratch.out2b.bias": (0.8, 0.3),
+    "head.scratch.sky_out2b.bias": (0.13,),
+    "cam.fc_q.bias": (0.0, 0.0, 0.0, 1.0),
+    "cam.fc_fov.bias": (1.0, 1.0),
+}
+"""Depth about two, confidence above two, some sky, and a camera of about 57 degrees that looks ahead."""
+_GAINS = {
+    "vit.patch_embed.weight": _STREAM,
+    "head.scratch.out2b.weight": 0.35,
+    "head.scratch.sky_out2b.weight": 0.12,
+    "cam.fc_t.weight": 0.1,
+    "cam.fc_q.weight": 0.1,
+    "cam.fc_fov.weight": 0.1,
+}
+"""Root mean square of what a layer makes of inputs of one; others have 1."""
 
 
 def write_seeded(path: Path, parameters: HyperParameters, seed: int = 0) -> None:
@@ -40,45 +66,38 @@ def write_seeded(path: Path, parameters: HyperParameters, seed: int = 0) -> None
 
 def seeded_tensors(parameters: HyperParameters, seed: int = 0) -> Iterator[tuple[TensorSpec, Float32Array]]:
     """Each tensor of the network with its seeded values (PyTorch shape), in the order of the file."""
+    small = _normalised_weights(parameters)
     for number, spec in enumerate(tensors(parameters)):
         # One generator per tensor: its values depend on its place only, not on the sizes before it.
         generator = np.random.default_rng((seed, number))
-        uniform = (2.0 * generator.random(spec.shape) - 1.0).astype(np.float32)
-        yield spec, _initialised(spec, uniform)
+        values = _initialised(spec, (2.0 * generator.random(spec.shape) - 1.0).astype(np.float32))
+        if spec.name in small:
+            values[: small[spec.name]] *= np.float32(_STREAM)
+        yield spec, values
+
+
+def _normalised_weights(parameters: HyperParameters) -> dict[str, int]:
+    """Tensors whose output a norm scales back to one, with the number of rows: they are small, so that its epsilon shows."""
+    width = parameters.embed_dim
+    small = {f"vit.blk.{block}.attn_qkv.{part}": 2 * width for block in range(parameters.depth) for part in ("weight", "bias")}
+    rows = {name: count for name, count in small.items() if 0 <= parameters.qknorm_start <= int(name.split(".")[2])}
+    return rows | ({"vit.norm.weight": width, "vit.norm.bias": width} if parameters.head_norm_type is None else {})
 
 
 def _initialised(spec: TensorSpec, uniform: Float32Array) -> Float32Array:
     """Values of one tensor from numbers uniform in -1 to 1."""
-    kind = spec.name.rpartition(".")[2]
-    if kind in ("ls1", "ls2"):
-        return 0.275 + 0.225 * uniform
-    if kind in ("cls_token", "camera_token", "pos_embed"):
-        return 0.35 * uniform
-    if kind == "bias":
-        return _bias(spec.name, uniform)
+    part = spec.name.rpartition(".")[2]
+    if part in _PART_RULES:
+        centre, half_width = _PART_RULES[part]
+        centres = np.asarray(_BIAS_CENTRES.get(spec.name, (centre,)), np.float32)[: uniform.size]
+        return centres + np.float32(half_width) * uniform
     if len(spec.shape) == 1:
-        return 1.0 + 0.3 * uniform
-    return np.float32(_gain(spec.name) * math.sqrt(3.0 / _fan_in(spec))) * uniform
+        return np.float32(1.0) + np.float32(0.3) * uniform
+    return np.float32(_GAINS.get(spec.name, 1.0) * math.sqrt(3.0 / _fan_in(spec))) * uniform
 
 
 def _fan_in(spec: TensorSpec) -> int:
     # A transposed convolution (head.resize.0 and .1) has stride = kernel: every output sees one cell.
     if spec.name in ("head.resize.0.weight", "head.resize.1.weight"):
         return spec.shape[0]
-    return int(np.prod(spec.shape[1:]))
-
-
-def _gain(name: str) -> float:
-    if name.endswith("out2b.weight"):
-        return 0.5
-    return 0.1 if name.startswith("cam.fc") else 1.0
-
-
-def _bias(name: str, uniform: Float32Array) -> Float32Array:
-    centres = {
-        "head.scratch.out2b.bias": (_DEPTH_LOGIT, _CONFIDENCE_LOGIT)[: uniform.size],
-        "head.scratch.sky_out2b.bias": (_SKY_LOGIT,),
-        "cam.fc_q.bias": (0.0, 0.0, 0.0, 1.0),
-        "cam.fc_fov.bias": (1.0, 1.0),
-    }
-    return np.asarray(centres.get(name, 0.0), np.float32) + 0.1 * uniform
+    return math.prod(spec.shape[1:])

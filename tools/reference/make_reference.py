@@ -37,24 +37,30 @@ def main(folder: Path) -> None:
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
     models = {name: _model_sha256(name, parameters) for name, parameters in NETWORKS.items()}
+    rounding = {}
     for name, parameters in NETWORKS.items():
-        net = official.network(parameters, SEED)
+        np.savez_compressed(folder / f"{name}_square.npz", patch_tokens=_square_tokens(parameters))
         for orientation, size in PICTURES.items():
-            np.savez_compressed(folder / f"{name}_{orientation}.npz", **_case(net, parameters, official.picture(size)))
-        np.savez_compressed(folder / f"{name}_square.npz", patch_tokens=_square_tokens(net, parameters))
-    _write_manifest(folder, models)
+            case = f"{name}_{orientation}"
+            rounding[case] = _write_case(folder / f"{case}.npz", parameters, official.picture(size))
+    _write_manifest(folder, models, rounding)
 
 
-def _case(net: torch.nn.Module, parameters: HyperParameters, picture: NDArray[np.uint8]) -> official.Arrays:
+def _write_case(path: Path, parameters: HyperParameters, picture: NDArray[np.uint8]) -> dict[str, float]:
+    """Write what the official code makes of a picture; gives its own rounding errors."""
+    net = official.network(parameters, SEED)
     pixels = official.processed(picture, RESOLUTION)
-    return {"picture": picture, "processed": pixels, **official.forward(net, official.normalised(pixels, parameters))}
+    x = official.normalised(pixels, parameters)
+    found = official.forward(net, x)
+    np.savez_compressed(path, picture=picture, processed=pixels, **found)
+    return {name: float(f"{error:.2g}") for name, error in official.rounding(net, x, found).items()}
 
 
-def _square_tokens(net: torch.nn.Module, parameters: HyperParameters) -> NDArray[np.float32]:
+def _square_tokens(parameters: HyperParameters) -> NDArray[np.float32]:
     """Some of the tokens of a flat grey picture of 37 x 37 patches."""
     side = SQUARE_PATCHES * parameters.patch_size
     pixels = np.full((side, side, 3), 128, np.uint8)
-    tokens = official.forward(net, official.normalised(pixels, parameters))["patch_tokens"]
+    tokens = official.forward(official.network(parameters, SEED), official.normalised(pixels, parameters))["patch_tokens"]
     return tokens[::SQUARE_TOKEN_STRIDE]
 
 
@@ -71,7 +77,7 @@ def _model_sha256(name: str, parameters: HyperParameters) -> str:
         return _sha256(checkpoint / "model.gguf")
 
 
-def _write_manifest(folder: Path, models: dict[str, str]) -> None:
+def _write_manifest(folder: Path, models: dict[str, str], rounding: dict[str, dict[str, float]]) -> None:
     packages = ("torch", "depth-anything-3", "numpy", "opencv-python-headless", "scikit-image")
     manifest = {
         "made_by": "tools/reference/make_reference.py",
@@ -80,6 +86,7 @@ def _write_manifest(folder: Path, models: dict[str, str]) -> None:
         "square_token_stride": SQUARE_TOKEN_STRIDE,
         "versions": {package: version(package) for package in packages},
         "models": models,
+        "rounding": rounding,
         "files": {path.name: _sha256(path) for path in sorted(folder.glob("*.npz"))},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")

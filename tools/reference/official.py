@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 import skimage.data
 import torch
+from comparison import worst_error
 from numpy.typing import NDArray
 from torch import nn
 
@@ -115,7 +116,7 @@ def picture(size: tuple[int, int]) -> NDArray[np.uint8]:
 
 
 def processed(picture: NDArray[np.uint8], resolution: int) -> NDArray[np.uint8]:
-    """uint8 RGB [H, W, 3] resized by the official code, uint8 [h, w, 3]."""
+    """uint8 RGB [H, W, 3] resized by the official code, uint8 [h, w, 3]. Cubic resizing is that of OpenCV's x86 builds (IPP)."""
     processor = InputProcessor()
     image = processor._load_image(picture)
     image = processor._resize_image(image, resolution, "upper_bound_resize")
@@ -148,7 +149,20 @@ def forward(net: DepthAnything3Net, x: torch.Tensor) -> Arrays:
         found["confidence"] = result["depth_conf"][0, 0]
     if net.cam_dec is not None:
         found |= {name: result[name][0, 0] for name in ("extrinsics", "intrinsics")}
-    return {name: np.ascontiguousarray(value.float().numpy()) for name, value in found.items()}
+    return {name: np.ascontiguousarray(value.numpy()) for name, value in found.items()}
+
+
+def rounding(net: DepthAnything3Net, x: torch.Tensor, found: Arrays) -> dict[str, float]:
+    """Largest relative error of each tensor of `forward` by PyTorch's own float32 rounding: against the same code in float64.
+
+    `net` is in float64 afterwards. The position table keeps its float32 interpolation, whose coordinates are part of the definition.
+    """
+    net.double()
+    if net.cam_dec is not None:
+        for layer in (net.cam_dec.fc_t, net.cam_dec.fc_qvec, net.cam_dec.fc_fov):  # the official code asks for float32 here
+            layer.register_forward_pre_hook(lambda module, inputs: (inputs[0].double(),))
+    exact = forward(net, x.double())
+    return {name: worst_error(name, values, exact[name]) for name, values in found.items() if name != "input"}
 
 
 def _modules(net: DepthAnything3Net) -> list[tuple[str, nn.Module]]:

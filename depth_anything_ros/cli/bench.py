@@ -1,0 +1,89 @@
+"""Time the engine, alone or against PyTorch and ONNX Runtime, in one interleaved run."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from depth_anything_ros.errors import OptionError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", required=True, help="GGUF file, or an official name such as da3-small for seeded weights of that size")
+    parser.add_argument("--size", default="504x336", help="processed width x height, multiples of 14 (default %(default)s)")
+    parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
+    parser.add_argument("--against", default="", help="rivals, comma separated: torch, torch-full, onnxruntime; needs an official --model")
+    parser.add_argument("--rival-python", type=Path, default=Path(".local/parity/bin/python"), help="interpreter with the rivals installed")
+    parser.add_argument("--rival-script", type=Path, default=Path("tools/reference/rival.py"), help="script that runs a rival")
+
+
+def run(args: argparse.Namespace) -> int:
+    from depth_anything_ros.bench.race import race, table
+
+    width, height = _size(args.size)
+    if args.rounds < 1:
+        raise OptionError("option.range", f"--rounds is {args.rounds}; it must be 1 or more.")
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        contenders = _contenders(args, (width, height), Path(folder))
+        for contender in contenders:
+            contender.start()
+            stack.callback(contender.stop)
+        depths = [contender.depth(Path(folder) / "depth.npy") for contender in contenders]
+        race(contenders, args.rounds)
+    print(f"{args.model} {width}x{height}, {args.rounds} rounds, {platform.machine()} {_processor()}, {platform.release()}")
+    for contender in contenders:
+        print(f"  {contender.name}: {', '.join(f'{name} {value}' for name, value in contender.facts.items())}")
+    print(table(contenders, depths))
+    return 0
+
+
+def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -> list:
+    """The engine and its rivals, for each number of threads."""
+    from depth_anything_ros.bench.race import Contender
+
+    numbers = [str(extent) for extent in size]
+    model = _model_file(args.model, folder)
+    contenders = []
+    for threads in _threads(args.threads):
+        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads)]
+        contenders.append(Contender("this engine", threads, engine))
+        for rival in filter(None, args.against.split(",")):
+            command = [str(args.rival_python), str(args.rival_script), rival, args.model, *numbers, str(threads)]
+            contenders.append(Contender(rival, threads, command))
+    return contenders
+
+
+def _model_file(model: str, folder: Path) -> Path:
+    """The file itself, or one with the seeded weights of an official model."""
+    from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
+    from depth_anything_ros.convert.seeded import write_seeded
+
+    if model not in OFFICIAL_MODELS:
+        return Path(model).expanduser()
+    path = folder / f"{model}.gguf"
+    write_seeded(path, OFFICIAL_MODELS[model])
+    return path
+
+
+def _size(text: str) -> tuple[int, int]:
+    parts = text.split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 and int(part) % 14 == 0 for part in parts):
+        raise OptionError("option.range", f"--size is {text!r}; it must be width x height in multiples of 14, such as 504x336.")
+    return int(parts[0]), int(parts[1])
+
+
+def _threads(text: str) -> list[int]:
+    counts = text.split(",")
+    if not all(count.isdecimal() and int(count) > 0 for count in counts):
+        raise OptionError("option.range", f"--threads is {text!r}; it must be numbers from 1, comma separated.")
+    return [int(count) for count in counts]
+
+
+def _processor() -> str:
+    lines = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return f"{lines[0].partition(': ')[2]} x {len(lines)}" if lines else "processor unknown"
