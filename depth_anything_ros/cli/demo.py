@@ -1,0 +1,126 @@
+"""Play a camera bag into the node and show the depth that comes out.
+
+Without --model a tiny network with random weights runs: it shows that everything is connected, not depth. Without --images the camera
+bag is the calibrated scene of the verb sample. Player, node and recorder are processes of their own, on a ROS domain of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from depth_anything_ros.cli.sample import FOV, LONGEST
+from depth_anything_ros.cli.stopping import stop_request
+
+if TYPE_CHECKING:
+    from depth_anything_ros.ros.camera_bag import Shot
+    from depth_anything_ros.ros.demo_model import DemoModel
+
+FRAMES, RATE = 40, 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", type=Path, help="GGUF file; default: random weights")
+    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
+    parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
+    parser.add_argument("--output", "-o", type=Path, default=Path("build/demo"), metavar="DIR", help="folder for the results (build/demo)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.ros.demo_model import try_model
+    from depth_anything_ros.ros.demo_run import DemoRun
+
+    folder = arguments.output.expanduser().absolute()
+    camera, depth = folder / "camera", folder / "depth"
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in (camera, depth):
+        shutil.rmtree(old, ignore_errors=True)
+    with stop_request() as stopping:
+        print("1/4  Model", flush=True)
+        shots = _shots(arguments)
+        model = try_model(arguments.model or _random_model(folder / "random.gguf"), next(shots()))
+        _describe(model)
+        print("2/4  Camera bag", flush=True)
+        _write_bag(arguments, camera, shots(), model)
+        print("3/4  Bag -> node -> bag, over the middleware", flush=True)
+        DemoRun(camera, depth, folder, model.parameters, model.seconds).run(stopping, _Progress())
+    print("\n4/4  Results", flush=True)
+    _report(folder, model)
+    return 0
+
+
+def _shots(arguments: argparse.Namespace) -> Callable[[], Iterator[Shot]]:
+    from depth_anything_ros.files import find_pictures
+    from depth_anything_ros.ros.sample_shots import motorcycle_pan, own_pictures
+
+    if not arguments.images:
+        return lambda: motorcycle_pan(FRAMES)
+    paths = find_pictures(arguments.images)
+    return lambda: own_pictures(paths, arguments.fov, LONGEST)
+
+
+def _random_model(path: Path) -> Path:
+    from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, write_seeded
+
+    path.unlink(missing_ok=True)
+    write_seeded(path, SEEDED_ANY_VIEW)
+    return path
+
+
+def _describe(model: DemoModel) -> None:
+    info = model.info
+    print(f"     {info.checkpoint} ({info.parameters / 1e6:.1f} M parameters, weights under {info.license}), {info.path}")
+    if not model.trained:
+        print("     +----------------------------------------------------------------------+")
+        print("     | RANDOM WEIGHTS. The results show that all parts work together.       |")
+        print("     | They are NOT depth. For depth: make demo MODEL=path/to/model.gguf    |")
+        print("     +----------------------------------------------------------------------+")
+    print(f"     {model.seconds * 1e3:.0f} ms a frame on this machine", flush=True)
+
+
+def _write_bag(arguments: argparse.Namespace, folder: Path, shots: Iterator[Shot], model: DemoModel) -> None:
+    from depth_anything_ros.ros.camera_bag import IMAGE, write_camera_bag
+
+    # Own pictures have no timing of their own: slow enough for each to be processed.
+    rate = min(RATE, 0.5 / model.seconds) if arguments.images else RATE
+    count = write_camera_bag(folder, shots, rate)[IMAGE]
+    if arguments.images:
+        print(f"     {count} pictures, {rate:.2g} Hz; calibration ASSUMED: horizontal field of view {arguments.fov:g} degrees (--fov)")
+    else:
+        print(f"     {count} frames, {rate:g} Hz: Motorcycle (Middlebury 2014, from scikit-image), real intrinsics")
+    print(f"     {folder}", flush=True)
+
+
+class _Progress:
+    """One line that is written over on a terminal, and now and then a line elsewhere."""
+
+    def __init__(self) -> None:
+        self._shown, self._next = "", 0.0
+
+    def __call__(self, text: str) -> None:
+        if text == self._shown or time.monotonic() < self._next:
+            return
+        terminal = sys.stdout.isatty()
+        print(f"\r     {text:<60}" if terminal else f"     {text}", end="" if terminal else "\n", flush=True)
+        self._shown, self._next = text, time.monotonic() + (0.1 if terminal else 2.0)
+
+
+def _report(folder: Path, model: DemoModel) -> None:
+    from depth_anything_ros.ros.demo_report import DemoReport
+
+    report = DemoReport(folder / "depth")
+    numbers = report.numbers()
+    print(f"     frames: {numbers.frames} in, {numbers.processed} processed, {numbers.dropped} dropped (a newer one was there)")
+    print(f"     latency: p50 {numbers.latency_p50:.0f} ms, p95 {numbers.latency_p95:.0f} ms; engine {numbers.inference_p50:.0f} ms")
+    sheet, cloud = folder / "contact_sheet.png", folder / "cloud.png"
+    report.write_sheet(sheet, f"{model.info.checkpoint}: {model.meaning}")
+    print(f"     contact sheet: {sheet}")
+    if report.write_cloud(cloud, f"{model.info.checkpoint}: {model.meaning}"):
+        print(f"     point cloud:   {cloud}")
+    print(f"     output bag:    {folder / 'depth'}")
+    print(f"     logs:          {folder}/*.log")

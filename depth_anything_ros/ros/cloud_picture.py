@@ -1,0 +1,56 @@
+"""A picture of a point cloud, drawn with NumPy alone: needs no display and no graphics driver."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depth_anything_ros.types import Float32Array, UInt8Array
+
+BACKGROUND = 24
+_DOT = 2
+"""Side of the square that a point is drawn as, pixels."""
+
+
+def draw_cloud(
+    xyz: Float32Array, rgb: UInt8Array, *, width: int = 960, height: int = 600, yaw: float = -0.45, pitch: float = 0.22
+) -> UInt8Array:
+    """uint8 RGB [height, width, 3]: the cloud seen from the side of the camera that took it, nearer points in front.
+
+    xyz: float32 [N, 3], optical frame (x right, y down, z forward). rgb: uint8 [N, 3]. yaw, pitch: radians that the eye moves around the
+    middle of the cloud.
+    """
+    picture = np.full((height, width, 3), BACKGROUND, np.uint8)
+    good = np.isfinite(xyz).all(axis=1)
+    if not good.any():
+        return picture
+    points, colours = xyz[good].astype(np.float64), rgb[good]
+    low, high = np.percentile(points, (2, 98), axis=0)
+    middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low)) or 1.0
+    turned = (points - middle) @ _rotation(yaw, pitch).T / size
+    turned[:, 2] += 1.3
+    seen = turned[:, 2] > 0.2
+    order = np.argsort(-turned[seen, 2])
+    x, y, z = turned[seen][order].T
+    focal = 1.15 * height
+    columns = np.rint(focal * x / z + width / 2.0).astype(int)
+    rows = np.rint(focal * y / z + height / 2.0).astype(int)
+    _splat(picture, rows, columns, colours[seen][order])
+    return picture
+
+
+def _rotation(yaw: float, pitch: float) -> NDArray[np.float64]:
+    cos_yaw, sin_yaw, cos_pitch, sin_pitch = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
+    around_y = np.array([[cos_yaw, 0.0, -sin_yaw], [0.0, 1.0, 0.0], [sin_yaw, 0.0, cos_yaw]])
+    around_x = np.array([[1.0, 0.0, 0.0], [0.0, cos_pitch, sin_pitch], [0.0, -sin_pitch, cos_pitch]])
+    return around_x @ around_y
+
+
+def _splat(picture: UInt8Array, rows: NDArray[np.int_], columns: NDArray[np.int_], colours: UInt8Array) -> None:
+    """Later points cover earlier ones."""
+    height, width = picture.shape[:2]
+    for down in range(_DOT):
+        for right in range(_DOT):
+            r, c = rows + down, columns + right
+            inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
+            picture[r[inside], c[inside]] = colours[inside]

@@ -1,0 +1,63 @@
+"""Tries a model on the first picture before the demo: what it is, how long a frame takes, and where metres can come from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from depth_anything_ros.depth import resize
+from depth_anything_ros.engine import Engine
+from depth_anything_ros.ros.camera_bag import Shot
+from depth_anything_ros.ros.diagnostics import UNTRAINED
+from depth_anything_ros.types import DepthKind, ModelInfo, Prediction
+
+
+@dataclass(frozen=True)
+class DemoModel:
+    info: ModelInfo
+    seconds: float
+    """Of one frame, after the first."""
+    scale: float
+    """Metres per unit for the node's `scale.value`; 0 where the model's own unit holds."""
+    meaning: str
+    """What the numbers mean, for people."""
+
+    @property
+    def trained(self) -> bool:
+        return self.info.checkpoint not in UNTRAINED
+
+    @property
+    def parameters(self) -> dict[str, str | float]:
+        """Of the node."""
+        scale = {"scale.source": "constant", "scale.value": self.scale} if self.scale else {}
+        return {"model": self.info.path, **scale}
+
+
+def try_model(path: Path, shot: Shot) -> DemoModel:
+    """Load the model and run it twice. Raises what `Engine.load` and `infer` raise."""
+    with Engine.load(path.expanduser().absolute()) as engine:
+        engine.infer(shot.rgb, intrinsics=shot.intrinsics)
+        started = time.perf_counter()
+        prediction = engine.infer(shot.rgb, intrinsics=shot.intrinsics)
+        seconds = time.perf_counter() - started
+        info = engine.info
+    if prediction.kind is DepthKind.METRIC:
+        return DemoModel(info, seconds, 0.0, "metres, as the model gives them")
+    if prediction.kind is DepthKind.RELATIVE_INVERSE_DEPTH:
+        return DemoModel(info, seconds, 0.0, "inverse depth without scale: no cloud can be made of it")
+    if info.checkpoint in UNTRAINED:
+        return DemoModel(info, seconds, 1.0, "random weights: this is NOT depth; one unit is drawn as one metre")
+    if shot.depth is None:
+        return DemoModel(info, seconds, 1.0, "relative depth: its scale is not known, one unit is drawn as one metre")
+    scale = _fitted(prediction, shot)
+    return DemoModel(info, seconds, scale, f"relative depth; one unit is {scale:.3g} m, fitted to the true depth of the first picture")
+
+
+def _fitted(prediction: Prediction, shot: Shot) -> float:
+    """Median of true depth over predicted depth."""
+    height, width = shot.rgb.shape[:2]
+    ratio = shot.depth / resize(prediction.depth, width, height)
+    return float(np.nanmedian(ratio))
