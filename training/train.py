@@ -1,0 +1,176 @@
+"""Train a nano net; run again to go on where it stopped.
+
+    python -m training.train --net any-view --steps 8000 --decay 2000
+    python -m training.train --net metric --start any-view
+
+The learning rate rises, stays, and falls to nothing over the last `--decay` steps. Just before it falls the state is kept as `plateau.pt`:
+`--resume plateau` goes on from there with more steps or a larger picture. `touch <state>/pause` holds the work.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from . import losses
+from .batches import Source
+from .dataset import STATE
+from .nets import NanoNet, NanoShape
+from .pause import wait_while_paused
+from .score import quick_score
+
+SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 500, 50  # seconds, steps, steps
+
+
+class Training:
+    """Net, moving average, optimisers and random state: all that a checkpoint holds."""
+
+    def __init__(self, name, options):
+        self.name, self.options, self.step, self.pictures = name, options, 0, 0
+        self.folder = options.state / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(options.seed)
+        shape = NanoShape(multi_view=name == "any-view")
+        self.net = NanoNet(shape)
+        if options.start:
+            inherit(self.net, torch.load(options.state / options.start / "last.pt", weights_only=False)["average"])
+        self.average = {key: value.clone() for key, value in self.net.state_dict().items()}
+        matrices = [p for n, p in self.net.backbone.named_parameters() if n.endswith("weight") and p.ndim == 2]
+        chosen = {id(p) for p in matrices}
+        others = [p for p in self.net.parameters() if id(p) not in chosen]
+        self.optimisers = [
+            torch.optim.Muon(matrices, lr=options.rate, weight_decay=0.05, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.AdamW(others, lr=options.rate, weight_decay=0.02, betas=(0.9, 0.98)),
+        ]
+        self.source = Source(options.state / "pictures", "train", options.seed)
+        self.random = np.random.default_rng(options.seed)
+
+    def resume(self, which):
+        path = self.folder / f"{which}.pt"
+        if not path.exists():
+            return
+        saved = torch.load(path, weights_only=False)
+        self.net.load_state_dict(saved["net"])
+        self.average = saved["average"]
+        for optimiser, state in zip(self.optimisers, saved["optimisers"]):
+            optimiser.load_state_dict(state)
+        self.step, self.pictures = saved["step"], saved["pictures"]
+        self.random.bit_generator.state, self.source.random.bit_generator.state = saved["random"]
+
+    def save(self, which="last"):
+        state = {
+            "net": self.net.state_dict(),
+            "average": self.average,
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "step": self.step,
+            "pictures": self.pictures,
+            "random": (self.random.bit_generator.state, self.source.random.bit_generator.state),
+        }
+        partial = self.folder / "partial.tmp"
+        torch.save(state, partial)
+        partial.rename(self.folder / f"{which}.pt")
+
+    def rate(self):
+        left = (self.options.steps - self.step) / max(self.options.decay, 1)
+        return self.options.rate * min(1.0, (self.step + 1) / self.options.warm_up, left)
+
+    def advance(self):
+        """One step; the weighted loss terms as floats."""
+        views = 1 if self.name == "metric" else int(self.random.choice((1, 2, 3), p=(0.5, 0.3, 0.2)))
+        batch = self.source.batch(max(self.options.batch // views, 1), views, self.options.width)
+        rate = self.rate()
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16):
+            logits = self.net(batch.picture)
+        terms = (losses.metric if self.name == "metric" else losses.any_view)(logits, batch)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            optimiser.zero_grad()
+        sum(terms.values()).backward()
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        for optimiser in self.optimisers:
+            optimiser.step()
+        self.step += 1
+        self.pictures += batch.depth.shape[0] * views
+        self._average()
+        return {key: float(value.detach()) for key, value in terms.items()}
+
+    @torch.no_grad()
+    def _average(self):
+        keep = min(self.options.average, (1 + self.step) / (10 + self.step))
+        for key, value in self.net.state_dict().items():
+            self.average[key].lerp_(value, 1 - keep)
+
+
+def inherit(net, state):
+    """Take over every weight of another net that has a place here. Where the other has twice the input channels, the second half fits."""
+    own = net.state_dict()
+    for key, value in state.items():
+        if key not in own or "output_conv2" in key:
+            continue
+        if own[key].shape == value.shape:
+            own[key] = value
+        elif value.ndim == 4 and own[key].shape[0] == value.shape[0] and own[key].shape[1] * 2 == value.shape[1]:
+            own[key] = value[:, own[key].shape[1] :]
+    net.load_state_dict(own)
+
+
+def run(training):
+    """Train to `--steps`, with a line in `log.txt` now and then, a score on validation pictures, and a checkpoint every two minutes."""
+    with open(training.folder / "log.txt", "a") as log:
+        saved = time.monotonic()
+        while training.step < training.options.steps:
+            _stretch(training, log)
+            if training.step % SCORE_EVERY == 0 or training.step == training.options.steps:
+                score = quick_score(training.net, training.average, training.options.state / "pictures", training.options.width)
+                print(f"step {training.step} validation {score}", file=log, flush=True)
+            if time.monotonic() - saved > SAVE_EVERY or training.step == training.options.steps:
+                training.save()
+                saved = time.monotonic()
+
+
+def _stretch(training, log):
+    """Steps up to the next multiple of LOG_EVERY or the end, and their mean losses and speed as one line of the log."""
+    options, began, counted, sums = training.options, time.monotonic(), training.pictures, {}
+    count = min(LOG_EVERY - training.step % LOG_EVERY, options.steps - training.step)
+    for _ in range(count):
+        wait_while_paused(options.state)
+        if training.step == options.steps - options.decay:
+            training.save("plateau")
+        for key, value in training.advance().items():
+            sums[key] = sums.get(key, 0.0) + value / count
+    speed = (training.pictures - counted) / (time.monotonic() - began)
+    terms = " ".join(f"{key} {value:.4f}" for key, value in sums.items())
+    line = f"step {training.step} pictures {training.pictures} width {options.width} rate {training.rate():.1e} {speed:.1f}/s {terms}"
+    print(line, file=log, flush=True)
+    print(f"\r{training.step / options.steps:6.1%} {line}", end="", flush=True)
+    training.source.refresh()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--net", choices=("any-view", "metric"), required=True)
+    parser.add_argument("--state", type=Path, default=STATE, help="folder for pictures and checkpoints")
+    parser.add_argument("--start", choices=("any-view", "metric"), help="take weights over from the other net")
+    parser.add_argument("--resume", choices=("last", "plateau"), default="last")
+    parser.add_argument("--steps", type=int, default=8000, help="step at which training ends")
+    parser.add_argument("--decay", type=int, default=2000, help="last steps, over which the learning rate falls")
+    parser.add_argument("--warm-up", type=int, default=200)
+    parser.add_argument("--width", type=int, default=112, help="picture width, a multiple of 56; height is 3/4 of it")
+    parser.add_argument("--batch", type=int, default=32, help="pictures per step")
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--average", type=float, default=0.998, help="decay of the moving average of the weights")
+    parser.add_argument("--threads", type=int, default=1, help="more than one is slower when the cores are shared")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    training = Training(options.net, options)
+    training.resume(options.resume)
+    run(training)
+
+
+if __name__ == "__main__":
+    main()
