@@ -30,19 +30,25 @@ def row_means(train):
 
 
 def best_plane(true):
-    """Plane through one picture: inverse depth linear in the pixel, fitted to its own truth by reweighted least squares for AbsRel."""
+    """Plane through one picture, [H, W]: inverse depth linear in the pixel, fitted to the picture's own truth for the least AbsRel.
+
+    With r = z * plane the AbsRel of a pixel is |1 - r| / r: reweighted least squares on r = 1 walks to its minimum; the best round counts.
+    """
     rows, columns = np.mgrid[-1 : 1 : true.shape[0] * 1j, -1 : 1 : true.shape[1] * 1j]
     valid = np.isfinite(true)
     z = true[valid].astype(np.float64)
-    terms = np.stack([np.ones(z.size), rows[valid], columns[valid]], 1)
-    weight = z
-    for _ in range(12):
-        plane = np.linalg.lstsq(terms * weight[:, None], weight / z, rcond=None)[0]
-        fitted = 1.0 / np.maximum(terms @ plane, 1.0 / (2 * z.max()))
-        error = np.abs(terms @ plane - 1.0 / z)
-        weight = np.sqrt((np.abs(fitted - z) / z + 1e-3) / (error + 1e-6 / z) / (error + 1e-3 / z))
-    everywhere = np.stack([np.ones(true.shape), rows, columns], -1) @ plane
-    return 1.0 / np.maximum(everywhere, 1.0 / (2 * z.max()))
+    terms = np.stack([np.ones(true.shape), rows, columns], -1)
+    farthest = z.max()
+    weight, best = np.ones(z.size), (np.inf, None)
+    for _ in range(20):
+        root = np.sqrt(weight)
+        plane = np.linalg.lstsq(terms[valid] * (z * root)[:, None], root, rcond=None)[0]
+        fitted = 1.0 / np.maximum(terms @ plane, 1.0 / farthest)
+        error = np.mean(np.abs(fitted[valid] - z) / z)
+        best = min(best, (error, fitted), key=lambda pair: pair[0])
+        ratio = z * np.maximum(terms[valid] @ plane, 1.0 / farthest)
+        weight = 1.0 / (ratio * np.maximum(np.abs(1.0 - ratio), 1e-3))
+    return best[1]
 
 
 def main():
@@ -56,7 +62,8 @@ def main():
     low, high = np.percentile(true[np.isfinite(true)], (2.5, 97.5))
     print(f"pictures {len(true)}")
     print(f"row means   AbsRel {abs_rel(rows, true):.3f}")
-    print(f"best plane  AbsRel {abs_rel(np.stack([best_plane(one) for one in true]), true):.3f}")
+    planes = np.stack([best_plane(one[::2, ::2]) for one in true])
+    print(f"best plane  AbsRel {abs_rel(planes, true[:, ::2, ::2]):.3f}")
     print(f"95 % of depths {low:.2f} to {high:.2f} m, {np.log10(high / low):.2f} decades")
 
 
