@@ -30,6 +30,7 @@ class NanoShape:
     alt_start: int = 4
     features: int = 32
     out_channels: tuple = (32, 48, 96, 128)
+    pos_embed_grid: int = 16
     multi_view: bool = True
 
     @property
@@ -44,7 +45,7 @@ class Backbone(nn.Module):
         super().__init__()
         start = shape.alt_start if shape.multi_view else -1
         self.pretrained = DinoVisionTransformer(
-            img_size=518,
+            img_size=14 * shape.pos_embed_grid,
             patch_size=14,
             embed_dim=shape.embed_dim,
             depth=shape.depth,
@@ -123,6 +124,14 @@ def _drop_ray_branch(head):
         delattr(head.scratch, name)
 
 
+def _waves(grid, channels):
+    """Smooth start of the position table, [grid * grid, channels], so that every picture size reads something sensible from it."""
+    place = (torch.arange(grid) + 0.5) / grid
+    angles = place[:, None] * torch.pi * 2.0 ** torch.linspace(-1, 2.5, channels // 4)
+    waves = 0.2 * torch.cat([angles.sin(), angles.cos()], -1)
+    return torch.cat([waves[:, None].expand(-1, grid, -1), waves[None].expand(grid, -1, -1)], -1).flatten(0, 1)
+
+
 def _initialise(net):
     """Small start values for tokens and outputs: depth about 1, field of view about 70 degrees, LayerScale 0.2."""
     vit = net.backbone.pretrained
@@ -131,7 +140,7 @@ def _initialise(net):
             nn.init.constant_(parameter, 0.2)
         elif parameter.ndim == 2:
             nn.init.trunc_normal_(parameter, std=parameter.shape[1] ** -0.5)
-    nn.init.trunc_normal_(vit.pos_embed, std=0.2)
+    vit.pos_embed.data[0, 1:] = _waves(net.shape.pos_embed_grid, net.shape.embed_dim)
     nn.init.trunc_normal_(vit.cls_token, std=0.2)
     last = net.head.scratch.output_conv2[-1]
     with torch.no_grad():

@@ -52,6 +52,9 @@ CHECKPOINT_FACTS: tuple[CheckpointFact, ...] = (
     # Each half of a nested pair for itself; only the pair gives metres without a focal length.
     CheckpointFact("DA3NESTED-GIANT-LARGE-anyview", _RELATIVE, False, NON_COMMERCIAL),
     CheckpointFact("DA3NESTED-GIANT-LARGE-metric", _METRIC, True, NON_COMMERCIAL),
+    # Trained here on synthetic scenes (docs/nano.md).
+    CheckpointFact("DA3-NANO", _RELATIVE, False, APACHE),
+    CheckpointFact("DA3METRIC-NANO", _METRIC, True, APACHE),
     *_depth_anything_v2(),
 )
 

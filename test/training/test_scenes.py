@@ -69,7 +69,7 @@ def test_shadow_darkens_the_ground_under_a_ball():
     camera = level_camera(1.5, math.radians(-15))
     lit, shaded = render.render(small_world(ground), camera), render.render(small_world(ground, ball), camera)
     point = np.linalg.inv(camera.pose) @ [5.0, 0.0, 0.0, 1.0]
-    column, row = (camera.intrinsics @ (point[:3] / point[2]))[:2]
+    column, row = (camera.intrinsics @ (point[:3] / point[2]))[:2].round()
     assert shaded.rgb[int(row), int(column)].mean() < 0.7 * lit.rgb[int(row), int(column)].mean()
 
 

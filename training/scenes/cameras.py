@@ -17,7 +17,8 @@ class Camera:
 
     @property
     def intrinsics(self):
-        return np.array([[self.focal, 0, self.width / 2], [0, self.focal, self.height / 2], [0, 0, 1]], np.float64)
+        """K, [3, 3]; the centre of the top left pixel is (0, 0)."""
+        return np.array([[self.focal, 0, (self.width - 1) / 2], [0, self.focal, (self.height - 1) / 2], [0, 0, 1]], np.float64)
 
 
 def pose_from(position, yaw, pitch, roll):

@@ -22,6 +22,8 @@ inline constexpr CheckpointFact kCheckpointFacts[] = {
     {"DA3METRIC-LARGE", "metric", true, "Apache-2.0"},
     {"DA3NESTED-GIANT-LARGE-anyview", "relative_depth", false, "CC-BY-NC-4.0"},
     {"DA3NESTED-GIANT-LARGE-metric", "metric", true, "CC-BY-NC-4.0"},
+    {"DA3-NANO", "relative_depth", false, "Apache-2.0"},
+    {"DA3METRIC-NANO", "metric", true, "Apache-2.0"},
     {"Depth-Anything-V2-Small", "relative_inverse_depth", false, "Apache-2.0"},
     {"Depth-Anything-V2-Base", "relative_inverse_depth", false, "CC-BY-NC-4.0"},
     {"Depth-Anything-V2-Large", "relative_inverse_depth", false, "CC-BY-NC-4.0"},
