@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -51,6 +50,8 @@ class FakeEngine:
     info: ModelInfo = METRIC
     depth_of: Callable[[UInt8Array], np.ndarray] = brightness
     seconds: float = 0.0
+    slow_from_call: int | None = None
+    """Calls of `infer` from this one on (from 1) take a minute."""
     failures: dict[int, Exception] = field(default_factory=dict)
     """Number of the call of `infer` (from 1, the warm-up not counted) to the exception that it raises."""
     calls: list[dict[str, object]] = field(default_factory=list)
@@ -70,7 +71,8 @@ class FakeEngine:
     ) -> Prediction:
         self.calls.append({"pixels": pixels.copy(), "bgr": bgr, "intrinsics": intrinsics, "wanted": wanted, "fill_sky": fill_sky})
         self._cancelled.clear()
-        if self._cancelled.wait(self.seconds):
+        slow = self.slow_from_call is not None and len(self.calls) >= self.slow_from_call
+        if self._cancelled.wait(60.0 if slow else self.seconds):
             raise CancelledError("engine.cancelled", "The frame was cancelled.")
         failure = self.failures.get(len(self.calls))
         if failure is not None:
@@ -106,13 +108,3 @@ class FakeEngine:
 
     def close(self) -> None:
         self.closed = True
-
-
-def slow_load(seconds: float) -> Callable[[object], FakeEngine]:
-    """A loader that cannot be interrupted, as a read from a slow disk in native code."""
-
-    def load(options: object) -> FakeEngine:
-        time.sleep(seconds)
-        return FakeEngine()
-
-    return load

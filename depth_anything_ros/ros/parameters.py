@@ -100,8 +100,8 @@ class NodeOptions:
 def options_from(values: Mapping[str, Value]) -> NodeOptions:
     """Parameter values by name to checked options. Raises OptionError ``option.range`` that names the parameter, the value and the rule."""
     for entry in TABLE:
-        _check(entry, values[entry.name])
-    flat = {name.replace(".", "_"): value for name, value in values.items()}
+        _check(entry, _spelled(entry, values[entry.name]))
+    flat = {entry.name.replace(".", "_"): _spelled(entry, values[entry.name]) for entry in TABLE}
     processing = ProcessingOptions(**{name: flat.pop(name) for name in _PROCESSING})  # type: ignore[arg-type]
     return NodeOptions(processing=processing, **flat)  # type: ignore[arg-type]
 
@@ -120,6 +120,12 @@ def read(node: Node, changes: Iterable[Parameter] = ()) -> NodeOptions:
     return options_from(values)
 
 
+def _spelled(entry: Entry, value: Value) -> Value:
+    """The value as the table spells it: YAML and the command line read a bare off as false, inf and nan as numbers."""
+    text = "off" if value is False else str(value)
+    return text if text in entry.choices else value
+
+
 def _check(entry: Entry, value: Value) -> None:
     if entry.choices and value not in entry.choices:
         raise OptionError("option.range", f"{entry.name} {value!r} must be one of {', '.join(entry.choices)}.")
@@ -132,7 +138,10 @@ def _check(entry: Entry, value: Value) -> None:
 
 def _descriptor(entry: Entry) -> ParameterDescriptor:
     descriptor = ParameterDescriptor(
-        description=entry.description, read_only=entry.read_only, additional_constraints=" | ".join(entry.choices)
+        description=entry.description,
+        read_only=entry.read_only,
+        additional_constraints=" | ".join(entry.choices),
+        dynamic_typing=bool({"off", "inf", "nan"} & set(entry.choices)),  # see _spelled
     )
     if entry.bounds is not None and isinstance(entry.default, float):
         descriptor.floating_point_range = [FloatingPointRange(from_value=entry.bounds[0], to_value=entry.bounds[1], step=0.0)]

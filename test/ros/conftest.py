@@ -1,0 +1,50 @@
+"""Real nodes on the real middleware: a domain of this run's own, the node in a process of its own, this process at the other end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import rclpy
+from rig import NodeProcess, Rig
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.ros)
+            # A library below rosidl's message classes imports it on first use.
+            item.add_marker(pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_domain() -> None:
+    """Discovery stays on this machine, and apart from other runs on it."""
+    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+
+@pytest.fixture
+def rig(own_domain: None) -> Iterator[Rig]:
+    rclpy.init()
+    try:
+        with Rig() as rig:
+            yield rig
+    finally:
+        rclpy.try_shutdown()
+
+
+@pytest.fixture
+def start(tmp_path: Path, own_domain: None) -> Iterator[Callable[..., NodeProcess]]:
+    """Starts node processes and sees to it that all are gone at the end of the test."""
+    processes: list[NodeProcess] = []
+
+    def start(*arguments: str, **engine: object) -> NodeProcess:
+        processes.append(NodeProcess(tmp_path / f"node{len(processes)}.log", arguments, engine))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()

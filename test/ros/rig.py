@@ -1,0 +1,214 @@
+"""The camera and the listener at the other end of the node's topics, and the node's process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+
+HERE = Path(__file__).resolve().parent
+
+RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+TYPES = {
+    "depth/image_rect": Image,
+    "depth/image_raw": Image,
+    "depth/camera_info": CameraInfo,
+    "depth/confidence": Image,
+    "depth/sky_mask": Image,
+    "depth/timing": DiagnosticArray,
+    "relative/image": Image,
+    "relative/camera_info": CameraInfo,
+    "intrinsics": CameraInfo,
+    "points": PointCloud2,
+    "/diagnostics": DiagnosticArray,
+}
+
+
+class NodeProcess:
+    """One node in a process of its own. engine: wishes for `fake_node.py`, or `native=True` for the real engine."""
+
+    def __init__(self, log: Path, arguments: tuple[str, ...], engine: dict[str, object]) -> None:
+        self._log = log
+        if engine.pop("native", False):
+            command = [sys.executable, "-c", "import sys; from depth_anything_ros.ros.node import main; sys.exit(main())"]
+        else:
+            command = [sys.executable, str(HERE / "fake_node.py"), json.dumps(engine)]
+        paths = [str(HERE.parent), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+        self.started = time.monotonic()
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "ROS_LOG_DIR": str(log.parent / "ros_log"),
+            "RCUTILS_LOGGING_BUFFERED_STREAM": "0",
+        }
+        with log.open("w") as out:
+            self._process = subprocess.Popen([*command, *arguments], stdout=out, stderr=subprocess.STDOUT, env=environment)
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def signal(self, number: int = signal.SIGINT) -> None:
+        self._process.send_signal(number)
+
+    def wait(self, seconds: float = 5.0) -> int:
+        """Exit code, which must come within `seconds`."""
+        return self._process.wait(seconds)
+
+    def wait_for_log(self, text: str, seconds: float = 20.0) -> None:
+        end = time.monotonic() + seconds
+        while text not in self.log:
+            assert time.monotonic() < end and self.running, f"{text!r} is not in the log:\n{self.log}"
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        if self.running:
+            self._process.kill()
+        self._process.wait(10)
+
+
+class Rig:
+    """A node of this process with publishers and collecting subscribers."""
+
+    def __init__(self) -> None:
+        self.node = rclpy.create_node("rig")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self.received: dict[str, list[Any]] = {}
+
+    def __enter__(self) -> Rig:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+
+    def listen(self, *topics: str, qos: QoSProfile = RELIABLE) -> None:
+        for topic in topics:
+            inbox = self.received.setdefault(topic, [])
+            kind = next(kind for name, kind in TYPES.items() if topic.endswith(name))
+            self.node.create_subscription(kind, topic, inbox.append, qos)
+
+    def camera(self, topic: str = "image", kind: type = Image, qos: QoSProfile = RELIABLE) -> Any:
+        return self.node.create_publisher(kind, topic, qos)
+
+    def spin(self, seconds: float) -> None:
+        self.until(lambda: False, seconds, required=False)
+
+    def until(self, condition: Callable[[], bool], seconds: float = 10.0, *, required: bool = True) -> bool:
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                assert not required, f"not within {seconds} s; received { ({k: len(v) for k, v in self.received.items()}) }"
+                return False
+            self._executor.spin_once(timeout_sec=0.02)
+        return True
+
+    def wait_for_node(self, *cameras: Any) -> None:
+        """Until the node listens to all of the given publishers (which it does once somebody listens to it)."""
+        self.until(lambda: all(camera.get_subscription_count() > 0 for camera in cameras), 20.0)
+
+    def send_until(self, send: Callable[[], None], condition: Callable[[], bool], seconds: float = 10.0) -> None:
+        """Call `send` ten times a second until the condition holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f"not within {seconds} s; received { ({k: len(v) for k, v in self.received.items()}) }"
+            send()
+            self.until(condition, 0.1, required=False)
+
+    def next(self, send: Callable[[], None], *topics: str, seconds: float = 10.0) -> list[Any]:
+        """Send one frame and give the message that it brings on each topic."""
+        before = [len(self.received[topic]) for topic in topics]
+        send()
+        self.until(lambda: all(len(self.received[t]) > n for t, n in zip(topics, before)), seconds)
+        return [self.received[topic][count] for topic, count in zip(topics, before)]
+
+    def set_parameters(self, values: dict[str, object], node: str = "/depth_anything") -> str:
+        """Set all of them at once; gives the reason of a refusal, empty when they were taken."""
+        client = self.node.create_client(SetParametersAtomically, f"{node}/set_parameters_atomically")
+        self.until(client.service_is_ready, 10)
+        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        future = client.call_async(SetParametersAtomically.Request(parameters=parameters))
+        self.until(future.done, 10)
+        self.node.destroy_client(client)
+        result = future.result().result
+        return "" if result.successful else result.reason or "refused without a reason"
+
+    def change_state(self, transition: int, node: str = "/depth_anything") -> bool:
+        """One lifecycle transition (`lifecycle_msgs/Transition` id) by its service."""
+        client = self.node.create_client(ChangeState, f"{node}/change_state")
+        self.until(client.service_is_ready, 10)
+        future = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+        self.until(future.done, 20)
+        self.node.destroy_client(client)
+        return future.result().success
+
+
+def image_message(pixels: np.ndarray, stamp: int, encoding: str = "rgb8", padding: int = 0, frame: str = "cam_optical") -> Image:
+    """stamp: nanoseconds. padding: bytes of 0xAA after each row."""
+    height, width = pixels.shape[:2]
+    rows = pixels.reshape(height, -1)
+    if padding:
+        rows = np.hstack([rows, np.full((height, padding), 0xAA, np.uint8)])
+    message = Image(height=height, width=width, encoding=encoding, step=rows.shape[1])
+    message.header.frame_id = frame
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    message.data.frombytes(rows.tobytes())
+    return message
+
+
+def info_message(
+    size: tuple[int, int], stamp: int, fx: float = 300.0, fy: float = 300.0, cx: float = 0.0, cy: float = 0.0, frame: str = "cam_optical"
+) -> CameraInfo:
+    width, height = size
+    message = CameraInfo(width=width, height=height, distortion_model="plumb_bob", d=[0.0] * 5)
+    message.header.frame_id = frame
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    message.k = [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
+    message.p = [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0]
+    message.r = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    return message
+
+
+def values_of(message: Image) -> np.ndarray:
+    """Array [H, W] of a one-channel image, read by the message's own fields."""
+    dtype = np.dtype({"32FC1": "f4", "16UC1": "u2", "mono8": "u1"}[message.encoding]).newbyteorder(">" if message.is_bigendian else "<")
+    assert message.step == message.width * dtype.itemsize
+    return np.frombuffer(message.data, dtype).reshape(message.height, message.width)
+
+
+def cloud_of(message: PointCloud2) -> np.ndarray:
+    """Structured [h, w] of a cloud, read by the message's own fields."""
+    names = [field.name for field in message.fields]
+    layout = {
+        "names": names,
+        "formats": ["<f4"] * len(names),
+        "offsets": [field.offset for field in message.fields],
+        "itemsize": message.point_step,
+    }
+    assert message.row_step == message.width * message.point_step and not message.is_bigendian
+    return np.frombuffer(message.data, np.dtype(layout)).reshape(message.height, message.width)

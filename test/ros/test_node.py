@@ -1,0 +1,325 @@
+"""One camera through the node: what comes out, for which camera, and when."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from rig import BEST_EFFORT, LATCHED, RELIABLE, NodeProcess, Rig, cloud_of, image_message, info_message, values_of
+from sensor_msgs.msg import CameraInfo
+
+Start = Callable[..., NodeProcess]
+MODEL = ("--ros-args", "-p", "model:=fake.gguf")
+LARGE = ("-p", "qos_overrides./image.subscription.reliability:=reliable")
+"""Best-effort pictures above the middleware's buffers (half a megabyte) get lost now and then; not the subject of these tests."""
+
+
+def picture(width: int = 64, height: int = 48, seed: int = 0) -> np.ndarray:
+    """uint8 [H, W, 3] without sky for the double (blue at most 250)."""
+    return np.random.default_rng(seed).integers(0, 250, (height, width, 3), np.uint8)
+
+
+def expected_depth(pixels: np.ndarray, focal: float = 300.0) -> np.ndarray:
+    """The double's depth in metres: 1 (black) to 2 (white) times focal / 300, by the red channel."""
+    return (1.0 + pixels[:, :, 0].astype(np.float32) / 255.0) * np.float32(focal / 300.0)
+
+
+@pytest.mark.case(28)
+@pytest.mark.case(30)
+@pytest.mark.case(46)
+def test_all_outputs_of_a_frame_agree(rig: Rig, start: Start) -> None:
+    topics = ("depth/image_rect", "depth/camera_info", "depth/sky_mask", "points", "depth/timing")
+    start(*MODEL, "-p", "points.stride:=3")
+    rig.listen(*topics)
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    pixels, stamp = picture(), -1_000_000_123
+    pixels[:5, :, 2] = 255
+
+    def send() -> None:
+        infos.publish(info_message((64, 48), stamp, fx=280.0, fy=320.0, cx=30.0, cy=20.0))
+        camera.publish(image_message(pixels, stamp))
+
+    depth, info, mask, cloud, timing = rig.next(send, *topics)
+    for message in (depth, info, mask, cloud, timing):
+        assert (message.header.frame_id, message.header.stamp.sec, message.header.stamp.nanosec) == ("cam_optical", -2, 999_999_877)
+    assert depth.encoding == "32FC1" and mask.encoding == "mono8"
+    values = values_of(depth)
+    np.testing.assert_allclose(values[5:], expected_depth(pixels)[5:], rtol=1e-6)
+    assert np.isposinf(values[:5]).all()
+    np.testing.assert_array_equal(values_of(mask), np.where(np.isposinf(values), 255, 0))
+    assert (info.width, info.height, info.binning_x, info.roi.width) == (64, 48, 0, 0)
+    np.testing.assert_allclose(info.k, [280, 0, 30, 0, 320, 20, 0, 0, 1])
+    np.testing.assert_allclose(info.p, [280, 0, 30, 0, 0, 320, 20, 0, 0, 0, 1, 0])
+    assert not any(info.d) and list(info.r) == [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    points = cloud_of(cloud)
+    assert points.shape == (16, 22) and cloud.point_step == 16 and not cloud.is_dense
+    sampled = values[::3, ::3]
+    np.testing.assert_array_equal(points["z"], np.where(np.isfinite(sampled), sampled, np.nan))
+    rows, columns = np.mgrid[0:48:3, 0:64:3]
+    good = np.isfinite(points["z"])
+    assert np.abs(points["x"] / points["z"] * 280 + 30 - columns)[good].max() < 0.01
+    assert np.abs(points["y"] / points["z"] * 320 + 20 - rows)[good].max() < 0.01
+    keys = {pair.key: float(pair.value) for pair in timing.status[0].values}
+    assert keys["processed"] == 1 and keys["dropped"] == 0 and keys["total_ms"] >= keys["infer_ms"] >= 0
+
+
+@pytest.mark.case(28)
+def test_millimetres(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "depth.encoding:=16UC1", "-p", "focal:=12000.0")
+    rig.listen("depth/image_rect")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    pixels = picture()
+    (depth,) = rig.next(lambda: camera.publish(image_message(pixels, 5)), "depth/image_rect")
+    metres = expected_depth(pixels, 12000.0)
+    assert depth.encoding == "16UC1" and (metres > 65.535).any()
+    expected = np.where(metres <= 65.535, np.rint(metres.astype(np.float64) * 1000), 0)
+    np.testing.assert_allclose(values_of(depth), expected, atol=1)
+
+
+def test_a_relative_model_claims_no_metres(rig: Rig, start: Start) -> None:
+    topics = ("relative/image", "relative/camera_info", "depth/confidence", "intrinsics")
+    start(*MODEL, info="any_view")
+    rig.listen(*topics, "depth/image_rect", "points")
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    infos.publish(info_message((64, 48), 7, cx=31.0, cy=23.0))
+    pixels = picture()
+    depth, info, confidence, own = rig.next(lambda: camera.publish(image_message(pixels, 7)), *topics)
+    np.testing.assert_allclose(values_of(depth), expected_depth(pixels), rtol=1e-6)
+    np.testing.assert_allclose(values_of(confidence), 0.75, rtol=1e-6)
+    assert (info.k[0], info.k[2]) == (300.0, 31.0)
+    assert (own.k[0], own.k[2], own.k[5]) == pytest.approx((0.8 * 64, 31.5, 23.5))
+    rig.spin(0.3)
+    assert not rig.received["depth/image_rect"] and not rig.received["points"]
+
+
+def test_a_constant_makes_metres_at_once(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, info="any_view")
+    rig.listen("depth/image_rect", "relative/image", "points")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    pixels = picture()
+    rig.next(lambda: camera.publish(image_message(pixels, 1)), "relative/image")
+    assert rig.set_parameters({"scale.source": "constant", "scale.value": 2.0}) == ""
+    (depth, cloud) = rig.next(lambda: camera.publish(image_message(pixels, 2)), "depth/image_rect", "points")
+    np.testing.assert_allclose(values_of(depth), expected_depth(pixels) * 2.0, rtol=1e-6)
+    assert [field.name for field in cloud.fields] == ["x", "y", "z", "rgb", "confidence"] and cloud.point_step == 20
+    assert node.running
+
+
+@pytest.mark.case(39)
+@pytest.mark.case(41)
+def test_every_camera_is_heard(rig: Rig, start: Start) -> None:
+    """Every mix of QoS of image and info; each time the output carries the numbers of that info."""
+    start(*MODEL)
+    rig.listen("depth/camera_info")
+    for number, (image_qos, info_qos) in enumerate(itertools.product((BEST_EFFORT, RELIABLE, LATCHED), repeat=2)):
+        focal = 300.0 + number
+        camera, infos = rig.camera(qos=image_qos), rig.camera("camera_info", CameraInfo, qos=info_qos)
+        infos.publish(info_message((64, 48), 0, fx=focal))  # a latched one is sent once, before the node hears it
+
+        def send(camera: Any = camera, infos: Any = infos, number: int = number, latched: bool = info_qos is LATCHED) -> None:
+            if not latched:
+                infos.publish(info_message((64, 48), 100 + number, fx=300.0 + number))
+            camera.publish(image_message(picture(), 100 + number))
+
+        inbox = rig.received["depth/camera_info"]
+        rig.send_until(send, lambda inbox=inbox, focal=focal: bool(inbox) and inbox[-1].k[0] == focal)
+        rig.node.destroy_publisher(camera)
+        rig.node.destroy_publisher(infos)
+
+
+@pytest.mark.case(40)
+@pytest.mark.parametrize("qos", [BEST_EFFORT, RELIABLE], ids=["best_effort", "reliable"])
+def test_every_listener_is_served(rig: Rig, start: Start, qos: object) -> None:
+    topics = ("depth/image_rect", "depth/camera_info", "points", "depth/sky_mask")
+    start(*MODEL, "-p", "focal:=300.0")
+    rig.listen(*topics, qos=qos)
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    rig.next(lambda: camera.publish(image_message(picture(), 3)), *topics)
+
+
+@pytest.mark.case(40)
+def test_qos_can_be_overridden(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "qos_overrides./depth/image_rect.publisher.reliability:=best_effort")
+    rig.until(lambda: bool(rig.node.get_publishers_info_by_topic("/depth/image_rect")), 20)
+    (found,) = rig.node.get_publishers_info_by_topic("/depth/image_rect")
+    assert found.qos_profile.reliability == BEST_EFFORT.reliability
+
+
+@pytest.mark.case(41)
+@pytest.mark.case(18)
+def test_depth_does_not_wait_for_calibration(rig: Rig, start: Start) -> None:
+    node = start(*MODEL)
+    rig.listen("relative/image", "depth/image_rect", "points")
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    pixels = picture()
+    for stamp in range(1, 4):
+        rig.next(lambda stamp=stamp: camera.publish(image_message(pixels, stamp)), "relative/image")
+    assert not rig.received["depth/image_rect"] and not rig.received["points"]
+    assert node.log.count("no camera_info has come") == 1
+    uncalibrated = CameraInfo()
+    uncalibrated.header.frame_id = "cam_optical"
+    infos.publish(uncalibrated)
+    rig.spin(0.2)
+    rig.next(lambda: camera.publish(image_message(pixels, 4)), "relative/image")
+    assert node.log.count("not calibrated") == 1
+    infos.publish(info_message((64, 48), 4_000))  # another stamp: last known
+    rig.spin(0.2)
+    rig.next(lambda: camera.publish(image_message(pixels, 5)), "depth/image_rect", "points")
+    assert node.log.count("K of camera_info, last known") == 1
+
+
+@pytest.mark.case(21)
+def test_calibration_of_another_size_is_scaled_or_refused(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, *LARGE)
+    rig.listen("depth/camera_info", "relative/camera_info")
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+
+    def send(size: tuple[int, int], stamp: int) -> None:
+        infos.publish(info_message((1280, 720), stamp, fx=900.0, fy=880.0, cx=650.0, cy=340.0))
+        camera.publish(image_message(picture(*size), stamp))
+
+    (info,) = rig.next(lambda: send((640, 360), 1), "depth/camera_info")
+    np.testing.assert_allclose(info.k, [450, 0, 650.5 / 2 - 0.5, 0, 440, 340.5 / 2 - 0.5, 0, 0, 1])
+    (info,) = rig.next(lambda: send((640, 400), 2), "relative/camera_info")
+    assert not any(info.k) and (info.width, info.height) == (640, 400)
+    assert "1280x720" in node.log and "640x400" in node.log
+
+
+@pytest.mark.case(20)
+def test_a_rectified_topic_reads_p(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-r", "image:=front/image_rect_color")
+    rig.listen("depth/camera_info")
+    camera, infos = rig.camera("front/image_rect_color"), rig.camera("front/camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    info = info_message((64, 48), 1)
+    info.d = [0.1] * 5
+    info.p = [200.0, 0.0, 30.0, 0.0, 0.0, 210.0, 22.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    infos.publish(info)
+    (out,) = rig.next(lambda: camera.publish(image_message(picture(), 1)), "depth/camera_info")
+    np.testing.assert_allclose(out.k, [200, 0, 30, 0, 210, 22, 0, 0, 1])
+    assert not any(out.d)
+
+
+@pytest.mark.case(25)
+@pytest.mark.parametrize("rectify", ["auto", "off"])
+def test_a_distorted_picture_gives_raw_depth_and_one_warning(rig: Rig, start: Start, rectify: str) -> None:
+    node = start(*MODEL, "-p", f"rectify:={rectify}")
+    rig.listen("depth/image_raw", "depth/image_rect", "depth/camera_info")
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    for stamp in (1, 2, 3):
+        info = info_message((64, 48), stamp, cx=31.0, cy=20.0)
+        info.d = [-0.2, 0.1, 0.0, 0.0, 0.0]
+        infos.publish(info)
+        _, out = rig.next(lambda stamp=stamp: camera.publish(image_message(picture(), stamp)), "depth/image_raw", "depth/camera_info")
+    assert list(out.d) == [-0.2, 0.1, 0.0, 0.0, 0.0] and out.distortion_model == "plumb_bob"
+    assert out.k[2] == 31.0
+    assert not rig.received["depth/image_rect"]
+    assert node.log.count("depth/image_raw") == 1
+
+
+@pytest.mark.case(13)
+@pytest.mark.case(14)
+def test_the_size_follows_the_frame(rig: Rig, start: Start) -> None:
+    start(*MODEL, *LARGE, "-p", "focal:=300.0")
+    topics = ("depth/image_rect", "depth/sky_mask", "depth/camera_info", "points")
+    rig.listen(*topics)
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    depths = []
+    for stamp, size in enumerate([(640, 480), (320, 240), (1280, 720), (1, 1), (640, 480), (320, 240), (640, 480)]):
+        pixels = picture(*size)
+        depth, mask, info, cloud = rig.next(lambda p=pixels, s=stamp: camera.publish(image_message(p, s)), *topics)
+        assert (depth.width, depth.height) == (mask.width, mask.height) == (info.width, info.height) == size
+        assert (cloud.width, cloud.height) == ((size[0] + 1) // 2, (size[1] + 1) // 2)
+        depths.append(bytes(depth.data))
+    assert depths[0] == depths[4] == depths[6] and depths[1] == depths[5]
+
+
+@pytest.mark.case(3)
+def test_padding_changes_nothing(rig: Rig, start: Start) -> None:
+    start(*MODEL, *LARGE, "-p", "focal:=300.0")
+    rig.listen("depth/image_rect")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    for encoding, pixels, padding in (("rgb8", picture(640, 480), 128), ("mono8", picture(637, 480)[:, :, 0], 3)):
+        (plain,) = rig.next(lambda p=pixels, e=encoding: camera.publish(image_message(p, 1, e)), "depth/image_rect")
+        (padded,) = rig.next(lambda p=pixels, e=encoding, n=padding: camera.publish(image_message(p, 2, e, n)), "depth/image_rect")
+        assert plain.data == padded.data
+
+
+@pytest.mark.case(47)
+def test_names_follow_namespace_and_remaps(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "focal:=300.0", "-r", "__ns:=/robot1", "-r", "__node:=front_depth", "-r", "image:=/a/b/image")
+    topics = ("/robot1/depth/image_rect", "/robot1/depth/camera_info", "/robot1/points")
+    rig.listen(*topics)
+    camera, infos = rig.camera("/a/b/image"), rig.camera("/a/b/camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    rig.next(lambda: camera.publish(image_message(picture(), 1)), *topics)
+    assert ("front_depth", "/robot1") in rig.node.get_node_names_and_namespaces()
+
+
+@pytest.mark.case(47)
+def test_camera_info_can_be_remapped_by_itself(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-r", "image:=/a/image", "-r", "camera_info:=/b/calibration")
+    rig.listen("depth/image_rect")
+    camera, infos = rig.camera("/a/image"), rig.camera("/b/calibration", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    infos.publish(info_message((64, 48), 1))
+    rig.next(lambda: camera.publish(image_message(picture(), 1)), "depth/image_rect")
+
+
+def test_nobody_listens_nothing_is_done(rig: Rig, start: Start) -> None:
+    node = start(*MODEL)
+    node.wait_for_log("ready in")
+    camera = rig.camera()
+    rig.spin(1.0)
+    assert camera.get_subscription_count() == 0
+    subscription = rig.node.create_subscription(CameraInfo, "depth/camera_info", lambda _: None, RELIABLE)
+    rig.wait_for_node(camera)
+    rig.node.destroy_subscription(subscription)
+    rig.until(lambda: camera.get_subscription_count() == 0, 5)
+    rig.listen("relative/image")
+    rig.wait_for_node(camera)
+    rig.next(lambda: camera.publish(image_message(picture(), 1)), "relative/image")
+
+
+@pytest.mark.case(44)
+@pytest.mark.case(43)
+def test_time_may_jump(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "use_sim_time:=true", "-p", "focal:=300.0")
+    rig.listen("depth/image_rect")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    stamps = [10**9 * second for second in (5, 6, 7, 5, 6, 7, 0, -1, -1_000_000_000, 2_000_000_000)]
+    for stamp in [*stamps, 999_999_999, 1_000_000_000]:
+        (depth,) = rig.next(lambda stamp=stamp: camera.publish(image_message(picture(), stamp)), "depth/image_rect")
+        assert depth.header.stamp.sec * 10**9 + depth.header.stamp.nanosec == stamp
+
+
+@pytest.mark.case(49)
+def test_a_slow_engine_gets_the_newest_frame(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "focal:=300.0", seconds=0.4)
+    rig.listen("depth/image_rect", "depth/timing")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    for _ in range(90):
+        camera.publish(image_message(picture(), rig.node.get_clock().now().nanoseconds))
+        rig.spin(1 / 30)
+    timings = [{pair.key: float(pair.value) for pair in message.status[0].values} for message in rig.received["depth/timing"]]
+    ages = [timing["age_ms"] for timing in timings]
+    # Engine, one period of the camera, and the allowance of the contract for everything else.
+    assert len(ages) >= 4 and max(ages) < 400 + 33 + 100
+    assert timings[-1]["dropped"] >= 60
+    last = rig.received["depth/image_rect"][-1].header.stamp
+    rig.until(lambda: rig.received["depth/image_rect"][-1].header.stamp != last, 2.0)  # the last picture sent is processed too
