@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from depth_anything_ros.types import Float32Array, UInt8Array
 
 BACKGROUND = 24
-_DOT = 2
+_DOT = 3
 """Side of the square that a point is drawn as, pixels."""
+_FILL = 0.88
 
 
 def draw_cloud(
-    xyz: Float32Array, rgb: UInt8Array, *, width: int = 960, height: int = 600, yaw: float = -0.45, pitch: float = 0.22
+    xyz: Float32Array, rgb: UInt8Array, *, width: int = 960, height: int = 600, yaw: float = -0.35, pitch: float = -0.2
 ) -> UInt8Array:
     """uint8 RGB [height, width, 3]: the cloud seen from the side of the camera that took it, nearer points in front.
 
@@ -31,12 +32,19 @@ def draw_cloud(
     turned[:, 2] += 1.3
     seen = turned[:, 2] > 0.2
     order = np.argsort(-turned[seen, 2])
-    x, y, z = turned[seen][order].T
-    focal = 1.15 * height
-    columns = np.rint(focal * x / z + width / 2.0).astype(int)
-    rows = np.rint(focal * y / z + height / 2.0).astype(int)
+    rays = turned[seen][order, :2] / turned[seen][order, 2:]
+    columns, rows = _framed(rays, width, height)
     _splat(picture, rows, columns, colours[seen][order])
     return picture
+
+
+def _framed(rays: NDArray[np.float64], width: int, height: int) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Columns and rows, at the scale that lets nearly all points fill the picture."""
+    low, high = np.percentile(rays, (1, 99), axis=0)
+    extent = np.maximum(high - low, 1e-6)
+    scale = _FILL * min(width / extent[0], height / extent[1])
+    placed = np.rint((rays - (low + high) / 2.0) * scale + np.array([width, height]) / 2.0).astype(int)
+    return placed[:, 0], placed[:, 1]
 
 
 def _rotation(yaw: float, pitch: float) -> NDArray[np.float64]:

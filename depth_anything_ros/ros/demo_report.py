@@ -88,10 +88,9 @@ class DemoReport:
         return True
 
     def _panels(self) -> list[tuple[str, str, Paint]]:
-        unit = "metres" if self._depth == DEPTH_TOPICS[0] else "without unit"
         panels: list[tuple[str, str, Paint]] = [
             ("picture", IMAGE, lambda rgb: rgb),
-            (f"depth, {unit}: near is warm", self._depth, colourise),
+            ("depth: near is warm", self._depth, colourise),
             ("confidence: sure is warm", f"{CAMERA}/depth/confidence", shade),
             ("sky", f"{CAMERA}/depth/sky_mask", lambda mask: np.repeat(mask[..., None], 3, axis=2)),
         ]
