@@ -36,7 +36,9 @@ class Contender:
 
     def start(self) -> None:
         """Start the process and wait until it is ready. Raises OptionError (``option.unknown``) when it ends instead."""
-        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # A rival may have an interpreter of its own, in which this package is not installed.
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         line = self._line()
         while not line.startswith("ready "):  # libraries may print while they load
             line = self._line()

@@ -13,7 +13,9 @@ from depth_anything_ros.errors import OptionError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", required=True, help="GGUF file, or an official name such as da3-small for seeded weights of that size")
+    parser.add_argument(
+        "--model", default="da3-small", help="GGUF file, or an official name for seeded weights of that size (default %(default)s)"
+    )
     parser.add_argument("--size", default="504x336", help="processed width x height, multiples of 14 (default %(default)s)")
     parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
@@ -31,8 +33,10 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         contenders = _contenders(args, (width, height), Path(folder))
         for contender in contenders:
+            print(f"starting {contender.name} with {contender.threads} threads ...", file=sys.stderr, flush=True)
             contender.start()
             stack.callback(contender.stop)
+        print(f"{args.rounds} rounds ...", file=sys.stderr, flush=True)
         depths = [contender.depth(Path(folder) / "depth.npy") for contender in contenders]
         race(contenders, args.rounds)
     print(f"{args.model} {width}x{height}, {args.rounds} rounds, {platform.machine()} {_processor()}, {platform.release()}")

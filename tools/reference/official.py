@@ -5,7 +5,7 @@ Needs the parity environment (`make parity`): PyTorch and the package `depth-any
 
 from __future__ import annotations
 
-import logging
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from depth_anything_ros.convert.hyper_parameters import HyperParameters
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.seeded import seeded_tensors
 
+os.environ.setdefault("DA3_LOG_LEVEL", "ERROR")  # read when the package is imported
 # The official picture code takes two classes of torchvision for batches; a single picture needs neither.
 _transforms = types.ModuleType("torchvision.transforms")
 _transforms.Normalize = lambda mean, std: None  # type: ignore[attr-defined]
@@ -38,8 +39,6 @@ from depth_anything_3.model.dpt import DPT  # noqa: E402
 from depth_anything_3.model.dualdpt import DualDPT  # noqa: E402
 from depth_anything_3.registry import MODEL_REGISTRY  # noqa: E402
 from depth_anything_3.utils.io.input_processor import InputProcessor  # noqa: E402
-
-logging.disable(logging.INFO)
 
 Arrays = dict[str, NDArray[np.generic]]
 NOT_CONVERTED = ("cam_enc.", "head.scratch.output_conv1_aux.", "head.scratch.output_conv2_aux.", "head.scratch.refinenet")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def _onnxruntime(model: str, width: int, height: int, threads: int) -> None:
 def _export(model: str, width: int, height: int) -> None:
     import torch
 
+    warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)  # the size is fixed, so constants are right
     _, depth_network, x = _network_and_input(model, width, height)
     ONNX_FOLDER.mkdir(parents=True, exist_ok=True)
     path = ONNX_FOLDER / f"{model}-{width}x{height}.onnx"

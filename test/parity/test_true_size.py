@@ -1,0 +1,53 @@
+"""`make parity`: the true-size models, and the checked-in tensors made anew, by the official code in an environment of its own."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from comparison import RMS_BOUND, rms_error
+
+pytestmark = pytest.mark.parity
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".local" / "parity" / "bin" / "python"
+REFERENCE = ROOT / "test" / "data" / "reference"
+
+
+def run_script(name, *arguments):
+    command = [str(PYTHON), str(ROOT / "tools" / "reference" / name), *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("model", ["da3-small", "da3-base", "da3metric-large"])
+def test_engine_is_the_official_network(model, capsys):
+    result = run_script("parity.py", model)
+    with capsys.disabled():
+        print(result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "tensors compared" in result.stdout
+
+
+def test_reference_tensors_are_made_anew_the_same(tmp_path):
+    result = run_script("make_reference.py", tmp_path)
+    assert result.returncode == 0, result.stderr
+    kept, made = (json.loads((folder / "manifest.json").read_text()) for folder in (REFERENCE, tmp_path))
+    assert made["models"] == kept["models"] and set(made["files"]) == set(kept["files"])
+    for name in kept["files"]:
+        expected, found = np.load(REFERENCE / name), np.load(tmp_path / name)
+        assert set(expected) == set(found)
+        for tensor in expected:
+            if expected[tensor].dtype == np.uint8:
+                assert np.array_equal(found[tensor], expected[tensor]), tensor
+            else:
+                assert rms_error(tensor, found[tensor], expected[tensor]) <= RMS_BOUND, tensor
+
+
+def test_wrong_constants_are_seen(capsys):
+    result = run_script("sensitivity.py")
+    with capsys.disabled():
+        print(f"\n{result.stdout}")
+    assert result.returncode == 0, result.stdout + result.stderr
