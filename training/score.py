@@ -1,11 +1,11 @@
-"""Accuracy of predicted maps against truth, the same numbers for PyTorch and for the engine."""
+"""Accuracy of predicted maps against truth: the same numbers for PyTorch and for the engine. NumPy only."""
 
 import numpy as np
-import torch
 
-from .baselines import abs_rel
-from .batches import collate, sample
-from .dataset import load
+from .baselines import abs_rel  # noqa: F401
+
+SKY_THRESHOLD = 0.3
+GROUND_REACH = 5.0  # metres
 
 
 def best_scale(predicted, true):
@@ -27,29 +27,36 @@ def sky_iou(predicted, true):
     return float((predicted & true).sum() / max((predicted | true).sum(), 1))
 
 
-@torch.no_grad()
-def quick_score(net, state, pictures, width, scenes=128):
-    """Scores of the moving average `state` on validation scenes, one view each, as a short line."""
-    own = {key: value.clone() for key, value in net.state_dict().items()}
-    net.load_state_dict(state)
-    rows = [row for shard in load(pictures, "validation") for row in shard][:scenes]
-    maps, truths, rest = [], [], []
-    for start in range(0, len(rows), 16):
-        batch = collate([sample(row, [0], width) for row in rows[start : start + 16]])
-        logits = net(batch.picture)
-        depth = logits["depth"][:, 0].exp()
-        if net.shape.multi_view:
-            rest.append((logits["pose"][:, 0, 8] - 2 * torch.atan(width / 2 / batch.focal)).abs().rad2deg().numpy())
-        else:
-            depth = depth * batch.focal[:, None, None] / 300.0
-            rest.append((logits["sky"][:, 0] > 0.3).numpy())
-        maps.append(depth.numpy())
-        truths.append(batch.depth[:, 0].numpy())
-    net.load_state_dict(own)
-    depth, true, rest = np.concatenate(maps), np.concatenate(truths), np.concatenate(rest)
-    aligned = depth * best_scale(depth, true)
-    line = f"AbsRel one scale {abs_rel(aligned, true):.4f} within 1.25 {within(aligned, true):.3f}"
-    if net.shape.multi_view:
-        return f"{line} field median error {np.median(rest):.2f} deg"
-    metres = f"metres AbsRel {abs_rel(depth, true):.4f} within 1.25 {within(depth, true):.3f}"
-    return f"{line} {metres} sky IoU {sky_iou(rest, ~np.isfinite(true)):.3f}"
+def doubt_ratio(predicted, true, confidence):
+    """Mean AbsRel of the least confident fifth of the valid pixels, all pictures together, over that of the rest."""
+    valid = np.isfinite(true)
+    error = np.abs(predicted[valid] - true[valid]) / true[valid]
+    doubtful = confidence[valid] <= np.quantile(confidence[valid], 0.2)
+    return float(error[doubtful].mean() / error[~doubtful].mean())
+
+
+def nested_scale(relative, confidence, metric, sky):
+    """Factor that brings an any-view depth map to the metres of the metric net, as the official nested model does; 1 without ground."""
+    ground = sky < SKY_THRESHOLD
+    if ground.sum() <= 10:
+        return 1.0
+    use = ground & (confidence >= np.median(confidence[ground])) & (metric > 1e-2) & (relative > 1e-3)
+    return float((metric[use] * relative[use]).sum() / max((relative[use] ** 2).sum(), 1e-12))
+
+
+def ground_roughness(depth, true, focal, pose):
+    """How far the ground of one picture is from a plane: RMS distance of its points within 5 m to their best plane, over the camera height.
+
+    depth, true: metres [h, w]; focal: pixels; pose: camera to world. Ground is where the true point lies on z = 0. None where little of it
+    is seen.
+    """
+    height, width = true.shape
+    v, u = np.mgrid[0:height, 0:width]
+    rays = np.stack([(u + 0.5 - width / 2) / focal, (v + 0.5 - height / 2) / focal, np.ones(true.shape)], -1)
+    valid = np.isfinite(true)
+    world = rays * np.where(valid, true, 1.0)[..., None] @ pose[:3, :3].T + pose[:3, 3]
+    ground = valid & (np.abs(world[..., 2]) < 0.03) & (true < GROUND_REACH)
+    if ground.sum() < 0.05 * true.size:
+        return None
+    points = rays[ground] * depth[ground][:, None]
+    return float(np.linalg.svd(points - points.mean(0), compute_uv=False)[-1] / np.sqrt(len(points)) / pose[2, 3])

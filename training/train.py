@@ -13,15 +13,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import losses
 from .batches import Source
 from .dataset import STATE
 from .nets import NanoNet, NanoShape
 from .pause import wait_while_paused
-from .score import quick_score
+from .validate import quick_score
 
-SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 500, 50  # seconds, steps, steps
+SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 500, 100  # seconds, steps, steps
 
 
 class Training:
@@ -81,8 +82,8 @@ class Training:
         views = 1 if self.name == "metric" else int(self.random.choice((1, 2, 3), p=(0.5, 0.3, 0.2)))
         batch = self.source.batch(max(self.options.batch // views, 1), views, self.options.width)
         rate = self.rate()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16):
-            logits = self.net(batch.picture)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16), sdpa_kernel(SDPBackend.MATH):
+            logits = self.net(batch.picture)  # short sequences: plain attention is faster than the fused one
         terms = (losses.metric if self.name == "metric" else losses.any_view)(logits, batch)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
@@ -159,9 +160,9 @@ def main():
     parser.add_argument("--decay", type=int, default=2000, help="last steps, over which the learning rate falls")
     parser.add_argument("--warm-up", type=int, default=200)
     parser.add_argument("--width", type=int, default=112, help="picture width, a multiple of 56; height is 3/4 of it")
-    parser.add_argument("--batch", type=int, default=32, help="pictures per step")
+    parser.add_argument("--batch", type=int, default=16, help="pictures per step")
     parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--average", type=float, default=0.998, help="decay of the moving average of the weights")
+    parser.add_argument("--average", type=float, default=0.999, help="decay of the moving average of the weights")
     parser.add_argument("--threads", type=int, default=1, help="more than one is slower when the cores are shared")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)

@@ -1,4 +1,4 @@
-"""Writes the bag of a camera from pictures: image, camera_info and, where it is known, the true depth."""
+"""Writes the bag of a camera from pictures: image, camera_info and, where they are known, the true depth and the pose as TF."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rosbags.typesys.store import Typestore
 from depth_anything_ros.ros.bag_writer import BagWriter
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
 
-IMAGE, CAMERA_INFO, TRUTH = "/camera/image_rect", "/camera/camera_info", "/camera/truth/depth"
-FRAME_ID = "camera_optical_frame"
+IMAGE, CAMERA_INFO, TRUTH, TF = "/camera/image_rect", "/camera/camera_info", "/camera/truth/depth", "/tf"
+FRAME_ID, WORLD_FRAME = "camera_optical_frame", "odom"
 START_NS = 1_700_000_000 * 1_000_000_000
 """Stamp of the first picture: fixed, so that the same pictures give the same bag."""
 _FOREVER = QosTime(9223372036, 854775807)
@@ -42,6 +42,8 @@ class Shot:
     intrinsics: Intrinsics
     depth: Float32Array | None = None
     """float32 [H, W], metres along z, NaN where it is not known; None for a camera without ground truth."""
+    pose: NDArray[np.float64] | None = None
+    """[4, 4], takes points of the camera (optical frame) to the world; None where it is not known."""
 
 
 def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: str = "mcap") -> dict[str, int]:
@@ -55,6 +57,10 @@ def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: 
             bag.add_topic(name, f"sensor_msgs/msg/{kind}", [_CAMERA_QOS])
         for index, shot in enumerate(shots):
             stamp_ns = START_NS + round(index * 1e9 / rate)
+            if shot.pose is not None:
+                if TF not in bag.counts:
+                    bag.add_topic(TF, "tf2_msgs/msg/TFMessage", [_CAMERA_QOS])
+                bag.write(TF, stamp_ns, messages.transform(shot.pose, stamp_ns))
             bag.write(CAMERA_INFO, stamp_ns, messages.camera_info(shot.intrinsics, stamp_ns))
             bag.write(IMAGE, stamp_ns, messages.image(shot.rgb, "rgb8", stamp_ns))
             if shot.depth is not None:
@@ -101,7 +107,32 @@ class _Messages:
         )
         return bytes(self._types.serialize_cdr(message, kind))
 
-    def _header(self, stamp_ns: int) -> Any:
+    def transform(self, pose: NDArray[np.float64], stamp_ns: int) -> bytes:
+        kind, types = "tf2_msgs/msg/TFMessage", self._types.types
+        x, y, z, w = quaternion(pose[:3, :3])
+        transform = types["geometry_msgs/msg/Transform"](
+            translation=types["geometry_msgs/msg/Vector3"](*map(float, pose[:3, 3])),
+            rotation=types["geometry_msgs/msg/Quaternion"](x, y, z, w),
+        )
+        header = self._header(stamp_ns, WORLD_FRAME)
+        stamped = types["geometry_msgs/msg/TransformStamped"](header=header, child_frame_id=FRAME_ID, transform=transform)
+        return bytes(self._types.serialize_cdr(types[kind](transforms=[stamped]), kind))
+
+    def _header(self, stamp_ns: int, frame_id: str = FRAME_ID) -> Any:
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
         stamp = self._types.types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
-        return self._types.types["std_msgs/msg/Header"](stamp=stamp, frame_id=FRAME_ID)
+        return self._types.types["std_msgs/msg/Header"](stamp=stamp, frame_id=frame_id)
+
+
+def quaternion(rotation: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Rotation matrix [3, 3] -> unit quaternion (x, y, z, w).
+
+    It is the eigenvector of the largest eigenvalue of a symmetric 4 x 4 matrix (I. Bar-Itzhack, J. Guidance 23, 2000): no special cases.
+    """
+    r = rotation
+    k = np.zeros((4, 4))
+    k[:3, :3] = r + r.T - np.trace(r) * np.eye(3)
+    k[3, :3] = k[:3, 3] = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    k[3, 3] = np.trace(r)
+    x, y, z, w = np.linalg.eigh(k)[1][:, -1]
+    return float(x), float(y), float(z), float(w)
