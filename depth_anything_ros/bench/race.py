@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import statistics
@@ -63,7 +64,8 @@ class Contender:
 
     def stop(self) -> None:
         """Close its input, which ends it."""
-        self._process.stdin.close()  # type: ignore[union-attr]
+        with contextlib.suppress(BrokenPipeError):  # it may have ended by itself
+            self._process.stdin.close()  # type: ignore[union-attr]
         self._process.wait()
         self._process.stdout.close()  # type: ignore[union-attr]
 
@@ -72,14 +74,18 @@ class Contender:
         return statistics.median(self.milliseconds)
 
     def _ask(self, line: str) -> str:
-        self._process.stdin.write(line + "\n")  # type: ignore[union-attr]
-        self._process.stdin.flush()  # type: ignore[union-attr]
+        with contextlib.suppress(BrokenPipeError):  # then no answer comes, which `_line` reports
+            self._process.stdin.write(line + "\n")  # type: ignore[union-attr]
+            self._process.stdin.flush()  # type: ignore[union-attr]
         return self._line()
 
     def _line(self) -> str:
         line = self._process.stdout.readline()  # type: ignore[union-attr]
         if not line:
-            raise OptionError("option.unknown", f"Contender {self.name} ended (exit code {self._process.wait()}): {' '.join(self.command)}")
+            self.stop()
+            raise OptionError(
+                "option.unknown", f"Contender {self.name} ended (exit code {self._process.returncode}): {' '.join(self.command)}"
+            )
         return line.strip()
 
     def _others_busy(self) -> float:

@@ -1,6 +1,6 @@
 """Proves that the parity test of the tiny networks sees wrong constants: each mistake is put into the official code and must be found.
 
-Run in the parity environment, from the repository root. Exit code 1 when a mistake stays unseen, or when the unchanged code is complained of.
+Run in the parity environment, from the repository root. Exit code 1 when a mistake stays unseen, or the unchanged code is complained of.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ def main() -> int:
     for name, mistakes in MISTAKES.items():
         for mistake in (None, *mistakes):
             seen = _tensors_above_their_bound(name, mistake)
-            print(
-                f"{name:9s} {mistake.__name__.strip('_') if mistake else 'unchanged':22s} seen in {len(seen):2d} tensors {' '.join(seen[:4])}"
-            )
+            label = mistake.__name__.strip("_") if mistake else "unchanged"
+            print(f"{name:9s} {label:22s} seen in {len(seen):2d} tensors {' '.join(seen[:4])}")
             unseen += bool(seen) != (mistake is not None)
     return 1 if unseen else 0
 

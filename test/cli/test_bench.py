@@ -1,0 +1,81 @@
+"""The bench verb: a whole run with a tiny model, its protocol with a made-up rival, and wrong options."""
+
+import re
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from toy_model import SMALLEST_ANY_VIEW, write_toy_model
+
+from depth_anything_ros.bench.race import ATTEMPTS, Contender, race, table
+from depth_anything_ros.cli import main
+from depth_anything_ros.errors import OptionError
+
+RIVAL = """
+    import sys, time
+    import numpy as np
+    from depth_anything_ros.bench.contender import serve
+    def frame():
+        time.sleep(float(sys.argv[1]))
+        return np.full((2, 2), float(sys.argv[2]), np.float32)
+    print("a library says hello")
+    serve({"rival": "1.2"}, frame)
+"""
+
+
+@pytest.fixture
+def rival(tmp_path):
+    script = tmp_path / "rival.py"
+    script.write_text(textwrap.dedent(RIVAL))
+
+    def make(name, seconds, depth):
+        return Contender(name, 1, [sys.executable, str(script), str(seconds), str(depth)])
+
+    return make
+
+
+def test_contenders_are_measured_in_turn(rival, tmp_path):
+    contenders = [rival("slow", 0.06, 2.0), rival("fast", 0.02, 2.1)]
+    for contender in contenders:
+        contender.start()
+    depths = [contender.depth(tmp_path / "depth.npy") for contender in contenders]
+    race(contenders, 3)
+    lines = table(contenders, depths).splitlines()
+    for contender in contenders:
+        contender.stop()
+    slow, fast = contenders
+    assert slow.facts["rival"] == "1.2" and len(slow.milliseconds) == len(fast.milliseconds) == 3
+    assert min(slow.milliseconds) >= 60 and 20 <= min(fast.milliseconds) < 60
+    assert slow.peak_megabytes > 5
+    assert lines[1].split()[:2] == ["slow", "1"] and "5.0e-02" in lines[2]
+
+
+def test_a_contender_that_dies_is_named(tmp_path):
+    contender = Contender("broken", 1, [sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(OptionError, match=r"broken ended \(exit code 3\)"):
+        contender.start()
+
+
+def test_a_busy_machine_is_reported(rival, monkeypatch):
+    contender = rival("busy", 0.0, 1.0)
+    clock = iter(np.arange(0.0, 1e6, 1e3))
+    monkeypatch.setattr(Contender, "_others_busy", lambda self: next(clock))
+    contender.start()
+    race([contender], 2)
+    contender.stop()
+    assert contender.disturbed == 2 and ATTEMPTS > 1
+
+
+@pytest.mark.native
+def test_whole_run(tmp_path, capsys):
+    model = write_toy_model(tmp_path, SMALLEST_ANY_VIEW)
+    assert main(["bench", "--model", str(model), "--size", "42x28", "--threads", "1,2", "--rounds", "2"]) == 0
+    output = capsys.readouterr().out
+    assert len(re.findall(r"^this engine +[12] +[\d.]+ +[\d.]+ +[\d.]+ +1\.000 +\d+ +- +\d/2$", output, re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize("options", [["--size", "504"], ["--size", "500x336"], ["--size", "0x14"], ["--threads", "two"], ["--rounds", "0"]])
+def test_wrong_options_are_usage_errors(options, capsys):
+    assert main(["bench", "--model", "absent.gguf", *options]) == 2
+    assert options[0] in capsys.readouterr().err
