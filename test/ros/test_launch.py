@@ -1,0 +1,129 @@
+"""The launch file by itself. `launch` and `launch_ros` are in no package index, so small stand-ins record what the file asks of them."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from depth_anything_ros.ros.depth_node import NODE_NAME
+from depth_anything_ros.ros.outputs import topics_of
+from depth_anything_ros.ros.parameters import TABLE
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "launch" / "depth.launch.py"
+
+
+class Recorded:
+    """Stands for any class of the launch system: keeps its arguments."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.args, self.kwargs = args, kwargs
+
+
+def recorder(name: str) -> type[Recorded]:
+    return type(name, (Recorded,), {})
+
+
+class Configuration(Recorded):
+    """LaunchConfiguration: its value is looked up in the context, which is a dict here."""
+
+    def perform(self, context: dict[str, str]) -> str:
+        return context[self.args[0]]
+
+
+STAND_INS: dict[str, dict[str, type]] = {
+    "launch": {"LaunchContext": dict, "LaunchDescription": recorder("LaunchDescription")},
+    "launch.actions": {name: recorder(name) for name in ("DeclareLaunchArgument", "OpaqueFunction")},
+    "launch.conditions": {"IfCondition": recorder("IfCondition")},
+    "launch.substitutions": {"LaunchConfiguration": Configuration, "PathJoinSubstitution": recorder("PathJoinSubstitution")},
+    "launch_ros": {},
+    "launch_ros.actions": {"Node": recorder("Node")},
+    "launch_ros.parameter_descriptions": {name: recorder(name) for name in ("ParameterFile", "ParameterValue")},
+    "launch_ros.substitutions": {"FindPackageShare": recorder("FindPackageShare")},
+}
+
+
+@pytest.fixture
+def entities(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
+    for name, members in STAND_INS.items():
+        module = types.ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    generate: Callable[[], Recorded] = runpy.run_path(str(FILE))["generate_launch_description"]
+    (listed,) = generate().args
+    return list(listed)
+
+
+def named(entities: list[Recorded], kind: str) -> list[Recorded]:
+    return [entity for entity in entities if type(entity).__name__ == kind]
+
+
+def node_of(entities: list[Recorded], **context: str) -> Recorded:
+    (function,) = named(entities, "OpaqueFunction")
+    (node,) = function.kwargs["function"](context)
+    return node
+
+
+def test_arguments(entities: list[Recorded]) -> None:
+    declared = {argument.args[0]: argument.kwargs for argument in named(entities, "DeclareLaunchArgument")}
+    assert set(declared) == {"model", "image_topic", "camera_info_topic", "namespace", "params_file", "use_sim_time", "rviz", "log_level"}
+    assert [name for name, facts in declared.items() if "default_value" not in facts] == ["model"], "only the model is required"
+    assert all(facts["description"] for facts in declared.values())
+
+
+def test_every_configuration_is_a_declared_argument(entities: list[Recorded]) -> None:
+    declared = {argument.args[0] for argument in named(entities, "DeclareLaunchArgument")}
+    used: set[str] = set()
+
+    def walk(value: Any) -> None:
+        if isinstance(value, Configuration):
+            used.add(value.args[0])
+        elif isinstance(value, Recorded):
+            walk([value.args, value.kwargs])
+        elif isinstance(value, dict):
+            walk(list(value.values()))
+        elif isinstance(value, (list, tuple)):
+            for each in value:
+                walk(each)
+
+    walk([*named(entities, "Node"), node_of(entities, camera_info_topic="/b/info")])
+    assert used == declared
+
+
+def test_the_node_and_its_typed_parameters(entities: list[Recorded]) -> None:
+    node = node_of(entities, camera_info_topic="").kwargs
+    assert (node["package"], node["executable"], node["name"]) == ("depth_anything_ros", "depth_node", NODE_NAME)
+    file, values = node["parameters"]
+    assert type(file).__name__ == "ParameterFile" and file.kwargs == {"allow_substs": True}
+    assert {name: value.kwargs["value_type"] for name, value in values.items()} == {"model": str, "use_sim_time": bool}
+    assert set(values) - {"use_sim_time"} <= {entry.name for entry in TABLE}
+    assert "depth_node = depth_anything_ros.ros.node:main" in (ROOT / "setup.py").read_text(encoding="utf-8")
+
+
+def test_camera_info_is_remapped_only_when_it_is_named(entities: list[Recorded]) -> None:
+    def remapped(topic: str) -> list[str]:
+        return [source for source, _ in node_of(entities, camera_info_topic=topic).kwargs["remappings"]]
+
+    assert remapped("") == ["image"]
+    assert remapped("/front/calibration") == ["image", "camera_info"]
+
+
+def test_the_parameter_file_is_valid_yaml_for_any_node() -> None:
+    content = yaml.safe_load((ROOT / "config" / "depth.yaml").read_text(encoding="utf-8"))
+    assert content == {"/**": {"ros__parameters": {entry.name: entry.default for entry in TABLE}}}
+
+
+def test_rviz_shows_topics_that_the_node_has() -> None:
+    from fake_engine import METRIC
+
+    content = yaml.safe_load((ROOT / "config" / "depth.rviz").read_text(encoding="utf-8"))
+    displays = content["Visualization Manager"]["Displays"]
+    shown = {display["Topic"]["Value"] for display in displays if "Topic" in display}
+    assert shown == {"points", "depth/image_rect", "relative/image"} and shown <= set(topics_of(METRIC))
