@@ -12,9 +12,12 @@ namespace {
 
 const char* kind_name(DepthKind kind) {
     switch (kind) {
-        case DepthKind::metric: return "metric";
-        case DepthKind::relative_depth: return "relative_depth";
-        case DepthKind::relative_inverse_depth: return "relative_inverse_depth";
+        case DepthKind::metric:
+            return "metric";
+        case DepthKind::relative_depth:
+            return "relative_depth";
+        case DepthKind::relative_inverse_depth:
+            return "relative_inverse_depth";
     }
     return "unknown";
 }
@@ -54,7 +57,9 @@ py::array_t<float> map_array(Map map) {
     return to_array(std::move(map.values), shape);
 }
 
-py::object optional_map(std::optional<Map>& map) { return map ? py::object(map_array(std::move(*map))) : py::none(); }
+py::object optional_map(std::optional<Map>& map) {
+    return map ? py::object(map_array(std::move(*map))) : py::none();
+}
 
 py::dict prediction_dict(Prediction prediction) {
     py::dict result, stages;
@@ -66,7 +71,8 @@ py::dict prediction_dict(Prediction prediction) {
     result["confidence"] = optional_map(prediction.confidence);
     result["sky"] = optional_map(prediction.sky);
     result["intrinsics"] = py::none();
-    if (const auto& k = prediction.intrinsics) result["intrinsics"] = py::make_tuple(k->size.width, k->size.height, k->fx, k->fy, k->cx, k->cy);
+    if (const auto& k = prediction.intrinsics)
+        result["intrinsics"] = py::make_tuple(k->size.width, k->size.height, k->fx, k->fy, k->cx, k->cy);
     result["extrinsics"] = py::none();
     if (const auto& e = prediction.extrinsics) result["extrinsics"] = to_array(std::vector<float>(e->begin(), e->end()), {3, 4});
     result["timings"] = py::make_tuple(prediction.timings.preprocess, prediction.timings.compute, prediction.timings.postprocess);
@@ -74,8 +80,8 @@ py::dict prediction_dict(Prediction prediction) {
     return result;
 }
 
-py::dict infer(Engine& engine, const py::array& pixels, bool bgr, std::optional<std::pair<float, float>> focal, bool confidence, bool sky, bool pose,
-               bool fill_sky, std::vector<std::string> stages) {
+py::dict infer(Engine& engine, const py::array& pixels, bool bgr, std::optional<std::pair<float, float>> focal, bool confidence, bool sky,
+               bool pose, bool fill_sky, std::vector<std::string> stages) {
     const ImageView view = image_view(pixels, bgr);
     InferOptions options;
     if (focal) options.focal = FocalLength{focal->first, focal->second};
@@ -112,7 +118,8 @@ void register_engine(py::module_& module) {
         .def_readonly("memory_limit", &EngineOptions::memory_limit);
 
     py::class_<Engine>(module, "NativeEngine")
-        .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"), py::call_guard<py::gil_scoped_release>())
+        .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"),
+             py::call_guard<py::gil_scoped_release>())
         .def("info", [](const Engine& engine) { return info_dict(engine.info()); })
         .def("processed_size",
              [](const Engine& engine, int width, int height) {

@@ -35,10 +35,11 @@ inline ImageView image_view(const py::array& array, bool bgr) {
         throw Error("input.shape", "The picture has shape " + shape_text(array) + "; it has no pixels or too many.");
     }
     if (array.strides(2) != 1 || array.strides(1) != 3 || array.strides(0) < 3 * array.shape(1)) {
-        throw Error("input.stride", "The picture's pixels are not packed or its rows run backwards; give numpy.ascontiguousarray(picture).");
+        throw Error("input.stride",
+                    "The picture's pixels are not packed or its rows run backwards; give numpy.ascontiguousarray(picture).");
     }
-    return {static_cast<const std::uint8_t*>(array.data()), static_cast<int>(array.shape(1)), static_cast<int>(array.shape(0)), array.strides(0),
-            bgr ? ChannelOrder::bgr : ChannelOrder::rgb};
+    return {static_cast<const std::uint8_t*>(array.data()), static_cast<int>(array.shape(1)), static_cast<int>(array.shape(0)),
+            array.strides(0), bgr ? ChannelOrder::bgr : ChannelOrder::rgb};
 }
 
 // The array owns the vector.

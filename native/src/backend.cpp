@@ -32,14 +32,17 @@ int quota_cores() {
 
 }  // namespace
 
-int allowed_cores() { return std::clamp(std::min(affinity_cores(), quota_cores()), 1, kMostThreads); }
+int allowed_cores() {
+    return std::clamp(std::min(affinity_cores(), quota_cores()), 1, kMostThreads);
+}
 
 Backend::Backend(const std::string& device, int threads) : name_(device) {
     if (device != "cpu") {
         throw Error("device.unavailable", "Device '" + device + "' is not in this build; its only device is 'cpu'.");
     }
     if (threads < 0 || threads > kMostThreads) {
-        throw Error("option.range", "threads is " + std::to_string(threads) + ", must be 0 (all allowed cores) to " + std::to_string(kMostThreads) + ".");
+        throw Error("option.range",
+                    "threads is " + std::to_string(threads) + ", must be 0 (all allowed cores) to " + std::to_string(kMostThreads) + ".");
     }
     threads_ = threads == 0 ? allowed_cores() : threads;
     ggml_threadpool_params params = ggml_threadpool_params_default(threads_);

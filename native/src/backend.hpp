@@ -14,7 +14,7 @@ namespace da {
 int allowed_cores();
 
 class Backend {
-public:
+  public:
     // Throws Error("option.range") for an impossible number of threads, Error("device.unavailable") for a device that is not in this build.
     Backend(const std::string& device, int threads);
 
@@ -28,7 +28,7 @@ public:
     // Runs the graph. Throws Error("engine.cancelled") when `cancelled` was set meanwhile, Error("device.compute") when the device failed.
     void compute(ggml_cgraph* graph);
 
-private:
+  private:
     struct FreePool {
         void operator()(ggml_threadpool* pool) const { ggml_threadpool_free(pool); }
     };

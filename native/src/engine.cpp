@@ -21,11 +21,14 @@ namespace {
 
 constexpr int kSmallestResolution = 14, kLargestResolution = 4096, kMostCachedSizes = 64;
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void check_range(const char* name, int value, int low, int high) {
     if (value < low || value > high) {
-        throw Error("option.range", std::string(name) + " is " + std::to_string(value) + ", must be " + std::to_string(low) + " to " + std::to_string(high) + ".");
+        throw Error("option.range", std::string(name) + " is " + std::to_string(value) + ", must be " + std::to_string(low) + " to " +
+                                        std::to_string(high) + ".");
     }
 }
 
@@ -45,7 +48,8 @@ Hparams checked_hparams(const GgufFile& file) {
 
 void check_focal(const std::optional<FocalLength>& focal) {
     if (focal && !(std::isfinite(focal->fx) && std::isfinite(focal->fy) && focal->fx > 0 && focal->fy > 0)) {
-        throw Error("input.intrinsics", "Focal lengths of " + std::to_string(focal->fx) + " and " + std::to_string(focal->fy) + " pixels; both must be positive.");
+        throw Error("input.intrinsics", "Focal lengths of " + std::to_string(focal->fx) + " and " + std::to_string(focal->fy) +
+                                            " pixels; both must be positive.");
     }
 }
 
@@ -54,10 +58,25 @@ void check_focal(const std::optional<FocalLength>& focal) {
 struct Engine::Impl {
     // In the order of their lives: what comes later refers to what comes earlier.
     Impl(const std::string& path, const EngineOptions& chosen)
-        : options(chosen), file(open_model(path, chosen)), hparams(checked_hparams(file)), backend(chosen.device, chosen.threads), weights(file, hparams) {
+        : options(chosen),
+          file(open_model(path, chosen)),
+          hparams(checked_hparams(file)),
+          backend(chosen.device, chosen.threads),
+          weights(file, hparams) {
         const bool any_view = hparams.architecture == Architecture::any_view;
-        info = {path, hparams.checkpoint, any_view ? "any_view" : "mono", hparams.kind, hparams.needs_focal, hparams.license, any_view, !any_view, any_view,
-                hparams.vit.patch_size, weights.parameters(), file.bytes(), backend.name()};
+        info = {path,
+                hparams.checkpoint,
+                any_view ? "any_view" : "mono",
+                hparams.kind,
+                hparams.needs_focal,
+                hparams.license,
+                any_view,
+                !any_view,
+                any_view,
+                hparams.vit.patch_size,
+                weights.parameters(),
+                file.bytes(),
+                backend.name()};
     }
 
     int resolution() const { return options.resolution != 0 ? options.resolution : hparams.image.resize_target; }
@@ -132,9 +151,13 @@ Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
-const ModelInfo& Engine::info() const { return impl_->info; }
+const ModelInfo& Engine::info() const {
+    return impl_->info;
+}
 
-Size Engine::processed_size(Size picture) const { return da::processed_size(picture, impl_->resolution(), impl_->hparams.vit.patch_size); }
+Size Engine::processed_size(Size picture) const {
+    return da::processed_size(picture, impl_->resolution(), impl_->hparams.vit.patch_size);
+}
 
 Prediction Engine::infer(const ImageView& picture, const InferOptions& options) {
     const std::lock_guard<std::mutex> lock(impl_->running);
@@ -142,7 +165,9 @@ Prediction Engine::infer(const ImageView& picture, const InferOptions& options) 
     return impl_->infer(picture, options);
 }
 
-void Engine::cancel() { impl_->backend.cancelled() = true; }
+void Engine::cancel() {
+    impl_->backend.cancelled() = true;
+}
 
 std::vector<std::uint8_t> preprocess(const ImageView& picture, int resolution, int patch, Size* processed) {
     check_range("resolution", resolution, kSmallestResolution, kLargestResolution);

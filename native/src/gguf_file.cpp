@@ -21,7 +21,7 @@ std::size_t scalar_bytes(std::uint32_t type) {
 
 // Walks through the bytes; every read is checked.
 class Cursor {
-public:
+  public:
     Cursor(const std::string& path, const std::uint8_t* data, std::size_t size) : path_(path), data_(data), size_(size) {}
 
     [[noreturn]] void fail(const std::string& what) const {
@@ -57,7 +57,7 @@ public:
         return std::string(reinterpret_cast<const char*>(start), length);
     }
 
-private:
+  private:
     const std::string& path_;
     const std::uint8_t* data_;
     std::size_t size_;
@@ -92,20 +92,34 @@ std::optional<MetadataValue> read_value(Cursor& cursor) {
     const auto type = cursor.number<std::uint32_t>("a metadata type");
     const auto integer = [](auto value) { return MetadataValue(static_cast<std::int64_t>(value)); };
     switch (type) {
-        case ValueType::u8: return integer(cursor.number<std::uint8_t>(what));
-        case ValueType::i8: return integer(cursor.number<std::int8_t>(what));
-        case ValueType::u16: return integer(cursor.number<std::uint16_t>(what));
-        case ValueType::i16: return integer(cursor.number<std::int16_t>(what));
-        case ValueType::u32: return integer(cursor.number<std::uint32_t>(what));
-        case ValueType::i32: return integer(cursor.number<std::int32_t>(what));
-        case ValueType::u64: return integer(cursor.number<std::uint64_t>(what));
-        case ValueType::i64: return integer(cursor.number<std::int64_t>(what));
-        case ValueType::f32: return MetadataValue(static_cast<double>(cursor.number<float>(what)));
-        case ValueType::f64: return MetadataValue(cursor.number<double>(what));
-        case ValueType::boolean: return MetadataValue(cursor.number<std::uint8_t>(what) != 0);
-        case ValueType::string: return MetadataValue(cursor.text(what, cursor.remaining()));
-        case ValueType::array: return read_array(cursor);
-        default: cursor.fail("has a metadata value of unknown type " + std::to_string(type));
+        case ValueType::u8:
+            return integer(cursor.number<std::uint8_t>(what));
+        case ValueType::i8:
+            return integer(cursor.number<std::int8_t>(what));
+        case ValueType::u16:
+            return integer(cursor.number<std::uint16_t>(what));
+        case ValueType::i16:
+            return integer(cursor.number<std::int16_t>(what));
+        case ValueType::u32:
+            return integer(cursor.number<std::uint32_t>(what));
+        case ValueType::i32:
+            return integer(cursor.number<std::int32_t>(what));
+        case ValueType::u64:
+            return integer(cursor.number<std::uint64_t>(what));
+        case ValueType::i64:
+            return integer(cursor.number<std::int64_t>(what));
+        case ValueType::f32:
+            return MetadataValue(static_cast<double>(cursor.number<float>(what)));
+        case ValueType::f64:
+            return MetadataValue(cursor.number<double>(what));
+        case ValueType::boolean:
+            return MetadataValue(cursor.number<std::uint8_t>(what) != 0);
+        case ValueType::string:
+            return MetadataValue(cursor.text(what, cursor.remaining()));
+        case ValueType::array:
+            return read_array(cursor);
+        default:
+            cursor.fail("has a metadata value of unknown type " + std::to_string(type));
     }
 }
 
@@ -114,8 +128,9 @@ void check_header(Cursor& cursor) {
     if (std::memcmp(magic, "GGUF", 4) != 0) {
         const bool pointer = std::memcmp(magic, "vers", 4) == 0;
         const bool page = magic[0] == '<';
-        cursor.fail(std::string("is not a GGUF file") +
-                    (pointer ? ": it looks like a Git LFS pointer, fetch the file itself" : page ? ": it looks like a web page, check the download" : ""));
+        cursor.fail(std::string("is not a GGUF file") + (pointer ? ": it looks like a Git LFS pointer, fetch the file itself"
+                                                         : page  ? ": it looks like a web page, check the download"
+                                                                 : ""));
     }
     const auto version = cursor.number<std::uint32_t>("its version");
     if ((version & 0xffffu) == 0) cursor.fail("is big-endian; only little-endian GGUF files are read");
@@ -144,7 +159,8 @@ PendingTensor read_tensor(Cursor& cursor) {
     PendingTensor tensor;
     tensor.name = cursor.text("a tensor name", kLongestName);
     const auto dims = cursor.number<std::uint32_t>("a tensor's number of dimensions");
-    if (dims < 1 || dims > 4) cursor.fail("has tensor '" + tensor.name + "' of " + std::to_string(dims) + " dimensions; 1 to 4 are possible");
+    if (dims < 1 || dims > 4)
+        cursor.fail("has tensor '" + tensor.name + "' of " + std::to_string(dims) + " dimensions; 1 to 4 are possible");
     for (std::uint32_t d = 0; d < dims; ++d) {
         const auto extent = cursor.number<std::uint64_t>("a tensor extent");
         if (extent == 0 || extent > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {

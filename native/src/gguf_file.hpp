@@ -29,7 +29,7 @@ struct TensorEntry {
 };
 
 class GgufFile {
-public:
+  public:
     // Throws Error("model.missing" | "model.format") with the path and the first thing that is wrong.
     explicit GgufFile(const std::string& path);
 
@@ -42,7 +42,7 @@ public:
     // nullptr when there is no such tensor.
     const TensorEntry* find(const std::string& name) const;
 
-private:
+  private:
     std::string path_;
     MappedFile file_;
     std::map<std::string, MetadataValue> metadata_;

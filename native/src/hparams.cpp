@@ -14,7 +14,7 @@ namespace {
 
 // Reads typed values and collects what is wrong, so that one message can tell all of it.
 class Reader {
-public:
+  public:
     explicit Reader(const GgufFile& file) : file_(file) {}
 
     int integer(const char* key, int low, int high, std::optional<int> fallback = std::nullopt) {
@@ -34,7 +34,8 @@ public:
         const auto* number = std::get_if<double>(value);
         if (number == nullptr) return wrong(key, "is no floating-point number", fallback);
         if (!(*number >= low && *number <= high)) {
-            return wrong(key, "is " + std::to_string(*number) + ", must be " + std::to_string(low) + " to " + std::to_string(high), fallback);
+            return wrong(key, "is " + std::to_string(*number) + ", must be " + std::to_string(low) + " to " + std::to_string(high),
+                         fallback);
         }
         return static_cast<float>(*number);
     }
@@ -60,12 +61,14 @@ public:
         if (value == nullptr) return missing<std::array<T, count>>(key, std::nullopt);
         const auto* numbers = std::get_if<std::vector<T>>(value);
         if (numbers == nullptr || numbers->size() != count) {
-            return wrong(key, "is no list of " + std::to_string(count) + (std::is_same_v<T, float> ? " FLOAT32" : " INT32") + " values", result);
+            return wrong(key, "is no list of " + std::to_string(count) + (std::is_same_v<T, float> ? " FLOAT32" : " INT32") + " values",
+                         result);
         }
         for (std::size_t i = 0; i < count; ++i) {
             const double number = static_cast<double>((*numbers)[i]);
             if (!(number >= low && number <= high)) {
-                return wrong(key, "holds " + std::to_string(number) + ", must be " + std::to_string(low) + " to " + std::to_string(high), result);
+                return wrong(key, "holds " + std::to_string(number) + ", must be " + std::to_string(low) + " to " + std::to_string(high),
+                             result);
             }
             result[i] = (*numbers)[i];
         }
@@ -92,7 +95,7 @@ public:
         throw Error("model.key", "Model file '" + file_.path() + "' cannot be used, its metadata is wrong: " + all + ".");
     }
 
-private:
+  private:
     const MetadataValue* find(const char* key) const {
         const auto found = file_.metadata().find(key);
         return found == file_.metadata().end() ? nullptr : &found->second;
@@ -120,7 +123,8 @@ void check_family(const GgufFile& file, Reader& reader) {
         unsupported(file, "holds a Depth Anything V2 model, which this version does not run yet; give a Depth Anything 3 model.");
     }
     if (file.metadata().count("depthanything3.m_vit.embed_dim") != 0) {
-        unsupported(file, "is the metric half of a nested pair, which this version does not run yet; give an any-view, mono or metric model.");
+        unsupported(file,
+                    "is the metric half of a nested pair, which this version does not run yet; give an any-view, mono or metric model.");
     }
 }
 
@@ -144,12 +148,13 @@ VitParams read_vit(Reader& reader) {
     if (reader.has_problems()) return vit;
 
     reader.require(vit.num_heads * vit.head_dim == vit.embed_dim, keys::kEmbedDim,
-                   "is " + std::to_string(vit.embed_dim) + ", but " + std::to_string(vit.num_heads) + " heads of " + std::to_string(vit.head_dim) +
-                       " make " + std::to_string(vit.num_heads * vit.head_dim));
+                   "is " + std::to_string(vit.embed_dim) + ", but " + std::to_string(vit.num_heads) + " heads of " +
+                       std::to_string(vit.head_dim) + " make " + std::to_string(vit.num_heads * vit.head_dim));
     reader.require(vit.head_dim % 8 == 0, keys::kHeadDim, "is " + std::to_string(vit.head_dim) + ", must be a multiple of 8");
     for (std::size_t i = 0; i < 4; ++i) {
         const bool ascending = i == 0 || vit.out_layers[i] > vit.out_layers[i - 1];
-        reader.require(ascending && vit.out_layers[i] < vit.depth, keys::kOutLayers, "must ascend and stay below the depth of " + std::to_string(vit.depth));
+        reader.require(ascending && vit.out_layers[i] < vit.depth, keys::kOutLayers,
+                       "must ascend and stay below the depth of " + std::to_string(vit.depth));
     }
     reader.require(!vit.cat_token || vit.alt_start >= 1, keys::kAltStart, "must be at least 1 where tokens are concatenated");
     reader.require(reader.boolean(keys::kQkvBias, true), keys::kQkvBias, "is false, which no known model has");
@@ -213,9 +218,12 @@ void read_facts(Reader& reader, Hparams& hparams) {
 
 const char* to_string(DepthKind kind) {
     switch (kind) {
-        case DepthKind::metric: return "metric";
-        case DepthKind::relative_depth: return "relative_depth";
-        case DepthKind::relative_inverse_depth: return "relative_inverse_depth";
+        case DepthKind::metric:
+            return "metric";
+        case DepthKind::relative_depth:
+            return "relative_depth";
+        case DepthKind::relative_inverse_depth:
+            return "relative_inverse_depth";
     }
     return "unknown";
 }
@@ -224,7 +232,8 @@ Hparams read_hparams(const GgufFile& file) {
     Reader reader(file);
     check_family(file, reader);
     const std::string ffn = reader.text(keys::kFfnType, "mlp");
-    if (ffn != "mlp") unsupported(file, "has feed-forward blocks of type '" + ffn + "', which this version does not run yet; give a smaller model.");
+    if (ffn != "mlp")
+        unsupported(file, "has feed-forward blocks of type '" + ffn + "', which this version does not run yet; give a smaller model.");
     Hparams hparams;
     hparams.architecture = file.find("head.scratch.sky_out2b.weight") != nullptr ? Architecture::mono : Architecture::any_view;
     hparams.vit = read_vit(reader);
@@ -235,7 +244,8 @@ Hparams read_hparams(const GgufFile& file) {
     if (!reader.has_problems()) {
         reader.require(hparams.head.output_dim == outputs, keys::kHeadOutputDim,
                        "is " + std::to_string(hparams.head.output_dim) + ", must be " + std::to_string(outputs) + " for this head");
-        reader.require(hparams.vit.cat_token == (hparams.architecture == Architecture::any_view), keys::kCatToken, "does not fit the head of the file");
+        reader.require(hparams.vit.cat_token == (hparams.architecture == Architecture::any_view), keys::kCatToken,
+                       "does not fit the head of the file");
     }
     reader.throw_if_wrong();
     return hparams;

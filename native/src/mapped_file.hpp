@@ -9,7 +9,7 @@
 namespace da {
 
 class MappedFile {
-public:
+  public:
     // Throws Error("model.missing") when the file is not there or may not be read, "model.format" when it is no regular file or empty.
     explicit MappedFile(const std::string& path);
     ~MappedFile();
@@ -19,7 +19,7 @@ public:
     const std::uint8_t* data() const { return data_; }
     std::size_t size() const { return size_; }
 
-private:
+  private:
     const std::uint8_t* data_ = nullptr;
     std::size_t size_ = 0;
 };

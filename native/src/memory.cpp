@@ -31,17 +31,23 @@ std::uint64_t machine_available() {
 }
 
 std::uint64_t cgroup_available() {
-    const std::uint64_t most = std::min(read_number("/sys/fs/cgroup/memory.max"), read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    const std::uint64_t most =
+        std::min(read_number("/sys/fs/cgroup/memory.max"), read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
     if (most == kUnlimited) return kUnlimited;
-    const std::uint64_t used = std::min(read_number("/sys/fs/cgroup/memory.current"), read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes"));
+    const std::uint64_t used =
+        std::min(read_number("/sys/fs/cgroup/memory.current"), read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes"));
     return used == kUnlimited ? most : most - std::min(most, used);
 }
 
-std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
+std::string mebibytes(std::uint64_t bytes) {
+    return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB";
+}
 
 }  // namespace
 
-std::uint64_t available_memory() { return std::min(machine_available(), cgroup_available()); }
+std::uint64_t available_memory() {
+    return std::min(machine_available(), cgroup_available());
+}
 
 void require_memory(const std::string& what, std::uint64_t needed, std::uint64_t limit) {
     const std::uint64_t available = limit != 0 ? limit : available_memory();

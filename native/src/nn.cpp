@@ -28,7 +28,8 @@ void conv_callback(ggml_tensor* result, int thread, int, void* user) {
 
 void interpolate_callback(ggml_tensor* result, int thread, int, void* user) {
     auto& node = *static_cast<KernelNode*>(user);
-    run_interpolate(node.interpolate, map_view(result->src[0]), static_cast<float*>(result->data), node.scratch->of(thread), node.next, *node.cancelled);
+    run_interpolate(node.interpolate, map_view(result->src[0]), static_cast<float*>(result->data), node.scratch->of(thread), node.next,
+                    *node.cancelled);
 }
 
 KernelNode& add_kernel_node(Graph& g) {
@@ -104,7 +105,8 @@ ggml_tensor* attention(Graph& g, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v)
     ggml_tensor* result = nullptr;
     for (int i = 0; i < pieces; ++i) {
         const std::int64_t first = count * i / pieces, some = count * (i + 1) / pieces - first;
-        ggml_tensor* piece = ggml_flash_attn_ext(g.context, heads(g, q, first, some), heads(g, k, first, some), heads(g, v, first, some), nullptr, scale, 0.0f, 0.0f);
+        ggml_tensor* piece = ggml_flash_attn_ext(g.context, heads(g, q, first, some), heads(g, k, first, some), heads(g, v, first, some),
+                                                 nullptr, scale, 0.0f, 0.0f);
         ggml_flash_attn_ext_set_prec(piece, GGML_PREC_F32);
         result = result == nullptr ? piece : ggml_concat(g.context, result, piece, 1);  // [head_dim, heads, n]
     }
@@ -115,7 +117,8 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
     const kernels::PackedConv& conv = g.weights.conv(path);
     KernelNode& node = add_kernel_node(g);
     node.conv = {&conv, options.relu_input, options.relu_output, nullptr};
-    const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])), height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
+    const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
+              height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
     g.scratch.reserve(kernels::conv_scratch(conv, width));
     ggml_tensor* arguments[] = {x, options.residual};
     return ggml_custom_4d(g.context, GGML_TYPE_F32, width, height, conv.out_channels / (conv.shuffle * conv.shuffle), 1, arguments,

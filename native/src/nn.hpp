@@ -17,7 +17,7 @@ namespace da {
 
 // Scratch of our own kernels, one piece per thread, as large as the largest user needs.
 class Scratch {
-public:
+  public:
     explicit Scratch(int threads) : pieces_(threads) {}
 
     void reserve(std::size_t floats) { floats_ = std::max(floats_, floats); }
@@ -27,7 +27,7 @@ public:
     }
     float* of(int thread) { return pieces_[thread].data(); }
 
-private:
+  private:
     std::size_t floats_ = 0;
     std::vector<std::vector<float>> pieces_;
 };

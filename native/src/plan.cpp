@@ -13,7 +13,7 @@ namespace da {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 32768;    // GIANT has 40 blocks of about 60 nodes, cut into pieces at most a few times
+constexpr std::size_t kMostNodes = 32768;  // GIANT has 40 blocks of about 60 nodes, cut into pieces at most a few times
 constexpr const char* kInputStage = "input";
 constexpr std::size_t kMostConstants = 16;
 
@@ -21,7 +21,9 @@ ggml_context_ptr tensors_only(std::size_t count, std::size_t extra) {
     return ggml_context_ptr(ggml_init({count * ggml_tensor_overhead() + extra, nullptr, true}));
 }
 
-std::string describe(Size size) { return std::to_string(size.width) + "x" + std::to_string(size.height); }
+std::string describe(Size size) {
+    return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
 
 }  // namespace
 
@@ -64,7 +66,8 @@ void Plan::check_stages(const std::vector<std::string>& wanted) const {
     for (const std::string& name : wanted) {
         const auto same = [&](const NamedStage& stage) { return stage.name == name; };
         if (std::none_of(graph_->stages.begin(), graph_->stages.end(), same)) {
-            throw Error("option.unknown", "The network has no stage '" + name + "' with the outputs that are wanted; see docs/parity.md for the names.");
+            throw Error("option.unknown",
+                        "The network has no stage '" + name + "' with the outputs that are wanted; see docs/parity.md for the names.");
         }
     }
 }
@@ -81,7 +84,8 @@ void Plan::allocate(std::uint64_t memory_limit) {
     ggml_gallocr_reserve_n_size(measure.get(), nodes_, nullptr, nullptr, &bytes);
     require_memory("A picture of " + describe(key_.size) + " in the network", bytes + scratch_.bytes(), memory_limit);
     if (!ggml_gallocr_alloc_graph(allocator_.get(), nodes_)) {
-        throw Error("device.memory", "The " + std::to_string(bytes >> 20) + " MiB that a picture of " + describe(key_.size) + " needs could not be allocated.");
+        throw Error("device.memory", "The " + std::to_string(bytes >> 20) + " MiB that a picture of " + describe(key_.size) +
+                                         " needs could not be allocated.");
     }
     scratch_.allocate();
 }

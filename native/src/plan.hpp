@@ -18,11 +18,13 @@ struct PlanKey {
     bool pose = false;
     std::vector<std::string> stages;
 
-    bool operator==(const PlanKey& other) const { return size == other.size && sky == other.sky && pose == other.pose && stages == other.stages; }
+    bool operator==(const PlanKey& other) const {
+        return size == other.size && sky == other.sky && pose == other.pose && stages == other.stages;
+    }
 };
 
 class Plan {
-public:
+  public:
     // Throws Error("device.memory") when the graph's buffers do not fit in memory_limit (see require_memory), before they are allocated;
     // Error("option.unknown") for a stage that the network does not have.
     Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend& backend, std::uint64_t memory_limit);
@@ -39,7 +41,7 @@ public:
     const float* pose_encoding() const { return pose_ == nullptr ? nullptr : static_cast<const float*>(pose_->data); }
     std::vector<Stage> stages() const;
 
-private:
+  private:
     static const float* plane(const ggml_tensor* map, int channel);
     void build(const Hparams& hparams);
     void check_stages(const std::vector<std::string>& wanted) const;

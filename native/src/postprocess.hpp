@@ -8,9 +8,9 @@ namespace da {
 inline constexpr float kSkyThreshold = 0.3f;      // a pixel is sky at this raw value and above
 inline constexpr float kCanonicalFocal = 300.0f;  // pixels: metric nets predict depth for this focal length
 
-Map exp_map(const float* logits, Size size);               // depth: exp(z)
-Map confidence_map(const float* logits, Size size);        // exp(z) + 1
-Map relu_map(const float* logits, Size size);              // sky: max(z, 0)
+Map exp_map(const float* logits, Size size);         // depth: exp(z)
+Map confidence_map(const float* logits, Size size);  // exp(z) + 1
+Map relu_map(const float* logits, Size size);        // sky: max(z, 0)
 
 // Sky pixels take the 0.99-quantile of the depth of the others (linear interpolation); nothing happens with 10 pixels or fewer of either.
 void fill_sky(Map& depth, const Map& sky);

@@ -15,12 +15,14 @@ constexpr int kLongestSide = 1 << 15;  // of a picture; larger ones do not come 
 
 void check(const ImageView& picture) {
     const std::string size = std::to_string(picture.width) + "x" + std::to_string(picture.height);
-    if (picture.pixels == nullptr || picture.width < 1 || picture.height < 1 || picture.width > kLongestSide || picture.height > kLongestSide) {
-        throw Error("input.shape", "A picture of " + size + " pixels cannot be processed; sides of 1 to " + std::to_string(kLongestSide) + " can.");
+    if (picture.pixels == nullptr || picture.width < 1 || picture.height < 1 || picture.width > kLongestSide ||
+        picture.height > kLongestSide) {
+        throw Error("input.shape",
+                    "A picture of " + size + " pixels cannot be processed; sides of 1 to " + std::to_string(kLongestSide) + " can.");
     }
     if (picture.row_bytes < 3 * static_cast<std::ptrdiff_t>(picture.width)) {
-        throw Error("input.stride", "Rows of " + std::to_string(picture.row_bytes) + " bytes are too short for " + std::to_string(picture.width) +
-                                        " pixels of 3 bytes.");
+        throw Error("input.stride", "Rows of " + std::to_string(picture.row_bytes) + " bytes are too short for " +
+                                        std::to_string(picture.width) + " pixels of 3 bytes.");
     }
 }
 
@@ -53,7 +55,9 @@ Pixels copy(const ImageView& picture) {
 
 }  // namespace
 
-Size processed_size(Size picture, int resolution, int patch) { return divisible_size(bounded_size(picture, resolution), patch); }
+Size processed_size(Size picture, int resolution, int patch) {
+    return divisible_size(bounded_size(picture, resolution), patch);
+}
 
 Pixels resize_to_processed(const ImageView& picture, int resolution, int patch) {
     check(picture);
@@ -82,7 +86,8 @@ void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& 
     for (int y = 0; y < pixels.size.height; ++y) {
         const std::uint8_t* row = pixels.values.data() + static_cast<std::size_t>(y) * pixels.size.width * 3;
         for (int p = 0; p < across; ++p) {
-            float* target = patches + (static_cast<std::size_t>(y / patch) * across + p) * 3 * plane + static_cast<std::size_t>(y % patch) * patch;
+            float* target =
+                patches + (static_cast<std::size_t>(y / patch) * across + p) * 3 * plane + static_cast<std::size_t>(y % patch) * patch;
             for (int c = 0; c < 3; ++c) {
                 const std::uint8_t* source = row + static_cast<std::size_t>(p) * patch * 3 + (order == ChannelOrder::rgb ? c : 2 - c);
                 for (int x = 0; x < patch; ++x) target[c * plane + x] = table[c][source[3 * x]];
@@ -97,7 +102,8 @@ std::vector<float> planes_from_patches(const float* patches, Size size, int patc
         for (int px = 0; px < size.width / patch; ++px) {
             for (int c = 0; c < 3; ++c) {
                 for (int y = 0; y < patch; ++y, patches += patch) {
-                    std::copy(patches, patches + patch, planes.begin() + (static_cast<std::size_t>(c) * size.height + py * patch + y) * size.width + px * patch);
+                    std::copy(patches, patches + patch,
+                              planes.begin() + (static_cast<std::size_t>(c) * size.height + py * patch + y) * size.width + px * patch);
                 }
             }
         }

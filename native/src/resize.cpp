@@ -11,12 +11,18 @@ namespace {
 
 constexpr int kChannels = 3;
 
-std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(std::clamp(std::nearbyint(value), 0.0f, 255.0f)); }
+std::uint8_t to_byte(float value) {
+    return static_cast<std::uint8_t>(std::clamp(std::nearbyint(value), 0.0f, 255.0f));
+}
 
-Pixels empty(Size size) { return {size, std::vector<std::uint8_t>(static_cast<std::size_t>(size.width) * size.height * kChannels)}; }
+Pixels empty(Size size) {
+    return {size, std::vector<std::uint8_t>(static_cast<std::size_t>(size.width) * size.height * kChannels)};
+}
 
 // OpenCV's own expression: not the same double as input / output.
-double scale_of(int input, int output) { return 1.0 / (static_cast<double>(output) / input); }
+double scale_of(int input, int output) {
+    return 1.0 / (static_cast<double>(output) / input);
+}
 
 // ---- area -----------------------------------------------------------------------------------------------------------------------
 

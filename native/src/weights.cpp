@@ -26,21 +26,36 @@ std::int64_t extent_of(std::int64_t extent, const Hparams& hparams) {
     const VitParams& vit = hparams.vit;
     const HeadParams& head = hparams.head;
     switch (extent) {
-        case keys::dim::patch: return vit.patch_size;
-        case keys::dim::embed: return vit.embed_dim;
-        case keys::dim::qkv: return 3 * static_cast<std::int64_t>(vit.embed_dim);
-        case keys::dim::tokens: return 1 + static_cast<std::int64_t>(vit.pos_embed_grid) * vit.pos_embed_grid;
-        case keys::dim::head_dim: return vit.head_dim;
-        case keys::dim::mlp_hidden: return vit.mlp_hidden;
-        case keys::dim::head_in: return vit.tap_dim();
-        case keys::dim::out0: return head.out_channels[0];
-        case keys::dim::out1: return head.out_channels[1];
-        case keys::dim::out2: return head.out_channels[2];
-        case keys::dim::out3: return head.out_channels[3];
-        case keys::dim::features: return head.features;
-        case keys::dim::half_features: return head.features / 2;
-        case keys::dim::output_dim: return head.output_dim;
-        default: return extent;
+        case keys::dim::patch:
+            return vit.patch_size;
+        case keys::dim::embed:
+            return vit.embed_dim;
+        case keys::dim::qkv:
+            return 3 * static_cast<std::int64_t>(vit.embed_dim);
+        case keys::dim::tokens:
+            return 1 + static_cast<std::int64_t>(vit.pos_embed_grid) * vit.pos_embed_grid;
+        case keys::dim::head_dim:
+            return vit.head_dim;
+        case keys::dim::mlp_hidden:
+            return vit.mlp_hidden;
+        case keys::dim::head_in:
+            return vit.tap_dim();
+        case keys::dim::out0:
+            return head.out_channels[0];
+        case keys::dim::out1:
+            return head.out_channels[1];
+        case keys::dim::out2:
+            return head.out_channels[2];
+        case keys::dim::out3:
+            return head.out_channels[3];
+        case keys::dim::features:
+            return head.features;
+        case keys::dim::half_features:
+            return head.features / 2;
+        case keys::dim::output_dim:
+            return head.output_dim;
+        default:
+            return extent;
     }
 }
 
@@ -49,9 +64,12 @@ bool belongs(keys::Part part, const Hparams& hparams) {
     switch (part) {
         case keys::Part::camera_token:
         case keys::Part::head_norm:
-        case keys::Part::camera: return any_view;
-        case keys::Part::sky: return !any_view;
-        default: return true;
+        case keys::Part::camera:
+            return any_view;
+        case keys::Part::sky:
+            return !any_view;
+        default:
+            return true;
     }
 }
 
@@ -70,7 +88,8 @@ std::vector<Expected> expected_tensors(const Hparams& hparams) {
             continue;
         }
         for (int block = 0; block < hparams.vit.depth; ++block) {
-            if (rule.part == keys::Part::block || hparams.vit.has_qknorm(block)) all.push_back({for_block(rule.name, block), expected.ne, rule.narrow});
+            if (rule.part == keys::Part::block || hparams.vit.has_qknorm(block))
+                all.push_back({for_block(rule.name, block), expected.ne, rule.narrow});
         }
     }
     return all;
@@ -89,8 +108,10 @@ bool is_matrix_type(ggml_type type) {
         case GGML_TYPE_Q8_0:
         case GGML_TYPE_Q6_K:
         case GGML_TYPE_Q5_K:
-        case GGML_TYPE_Q4_K: return true;
-        default: return false;
+        case GGML_TYPE_Q4_K:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -99,7 +120,8 @@ std::string problem(const Expected& expected, const TensorEntry* entry) {
     if (entry == nullptr) return expected.name + " is missing";
     if (entry->ne != expected.ne) return expected.name + " has extents " + text(entry->ne) + ", must be " + text(expected.ne);
     const bool usable = expected.narrow ? is_matrix_type(entry->type) : entry->type == GGML_TYPE_F32;
-    if (!usable) return expected.name + " is of type " + ggml_type_name(entry->type) + (expected.narrow ? ", which is not run" : ", must be f32");
+    if (!usable)
+        return expected.name + " is of type " + ggml_type_name(entry->type) + (expected.narrow ? ", which is not run" : ", must be f32");
     return "";
 }
 
@@ -116,7 +138,7 @@ void pack(const GgufFile& file, const PackingRule& rule, std::map<std::string, k
     const auto* offsets = bias != nullptr ? reinterpret_cast<const float*>(bias->data) : nullptr;
     const int kernel = static_cast<int>(weight->ne[0]), third = static_cast<int>(weight->ne[2]), fourth = static_cast<int>(weight->ne[3]);
     convs.emplace(rule.path, rule.transposed ? kernels::pack_transposed_conv(values, offsets, fourth, third, kernel)
-                                        : kernels::pack_conv(values, offsets, third, fourth, kernel, rule.stride));
+                                             : kernels::pack_conv(values, offsets, third, fourth, kernel, rule.stride));
 }
 
 void pack_head(const GgufFile& file, bool has_sky, std::map<std::string, kernels::PackedConv>& convs) {
@@ -125,7 +147,8 @@ void pack_head(const GgufFile& file, bool has_sky, std::map<std::string, kernels
     if (has_sky) plain.insert(plain.end(), {"head.scratch.sky_out2a", "head.scratch.sky_out2b"});
     for (int level = 1; level <= 4; ++level) {
         const std::string refinenet = "head.scratch.rn" + std::to_string(level);
-        plain.insert(plain.end(), {"head.scratch.layer" + std::to_string(level) + "_rn", refinenet + ".rc2.c1", refinenet + ".rc2.c2", refinenet + ".out"});
+        plain.insert(plain.end(), {"head.scratch.layer" + std::to_string(level) + "_rn", refinenet + ".rc2.c1", refinenet + ".rc2.c2",
+                                   refinenet + ".out"});
         if (level < 4) plain.insert(plain.end(), {refinenet + ".rc1.c1", refinenet + ".rc1.c2"});
     }
     for (const std::string& path : plain) rules.push_back({path, 1, false});

@@ -16,7 +16,7 @@ namespace da {
 void check_tensors(const GgufFile& file, const Hparams& hparams);
 
 class Weights {
-public:
+  public:
     // The file must have passed check_tensors and must outlive the weights.
     Weights(const GgufFile& file, const Hparams& hparams);
 
@@ -25,7 +25,7 @@ public:
     const kernels::PackedConv& conv(const std::string& path) const { return convs_.at(path); }
     std::int64_t parameters() const { return parameters_; }
 
-private:
+  private:
     ggml_context_ptr context_;
     ggml_backend_buffer_ptr buffer_;
     std::map<std::string, ggml_tensor*> tensors_;

@@ -20,7 +20,7 @@
 namespace da {
 
 struct EngineOptions {
-    int threads = 0;                 // CPU threads; 0: the cores that this process may use
+    int threads = 0;  // CPU threads; 0: the cores that this process may use
     std::string device = "cpu";
     int resolution = 0;              // long side of the processed picture; 0: the model's own
     int cached_sizes = 4;            // graphs kept, least recently used goes first
@@ -36,8 +36,8 @@ struct InferOptions {
     bool confidence = true;
     bool sky = true;
     bool pose = true;
-    bool fill_sky = true;              // sky pixels take the 0.99-quantile of the rest, as in the official forward pass
-    std::vector<std::string> stages;   // intermediate tensors to return, see docs/parity.md
+    bool fill_sky = true;             // sky pixels take the 0.99-quantile of the rest, as in the official forward pass
+    std::vector<std::string> stages;  // intermediate tensors to return, see docs/parity.md
 };
 
 struct ModelInfo {
@@ -57,7 +57,7 @@ struct ModelInfo {
 // Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const.
 // Every member throws da::Error and nothing else.
 class Engine {
-public:
+  public:
     Engine(const std::string& path, const EngineOptions& options);
     ~Engine();
     Engine(Engine&&) noexcept;
@@ -70,7 +70,7 @@ public:
     // Makes the running `infer` throw "engine.cancelled" within 100 ms. Without a running one it does nothing.
     void cancel();
 
-private:
+  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

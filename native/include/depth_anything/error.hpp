@@ -8,13 +8,13 @@
 namespace da {
 
 class Error : public std::runtime_error {
-public:
+  public:
     // code: stable identifier "<area>.<what>", for example "model.tensor"; the areas are those of depth_anything_ros/errors.py.
     Error(std::string code, const std::string& message) : std::runtime_error(message), code_(std::move(code)) {}
 
     const std::string& code() const noexcept { return code_; }
 
-private:
+  private:
     std::string code_;
 };
 

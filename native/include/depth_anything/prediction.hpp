@@ -44,9 +44,9 @@ struct Timings {
 struct Prediction {
     DepthKind kind = DepthKind::relative_depth;
     Map depth;
-    std::optional<Map> confidence;                  // raw network value, 1 and more
-    std::optional<Map> sky;                         // raw network value, 0 and more
-    std::optional<Intrinsics> intrinsics;           // the model's own estimate
+    std::optional<Map> confidence;                    // raw network value, 1 and more
+    std::optional<Map> sky;                           // raw network value, 0 and more
+    std::optional<Intrinsics> intrinsics;             // the model's own estimate
     std::optional<std::array<float, 12>> extrinsics;  // camera_from_world, 3x4 row-major
     Timings timings;
     std::vector<Stage> stages;

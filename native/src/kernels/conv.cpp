@@ -12,9 +12,13 @@ constexpr int kGroup = 6;       // output channels per micro-kernel call: with 1
 constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kLanes
 constexpr int kTileHeight = 4;
 
-int groups_of(int channels) { return (channels + kGroup - 1) / kGroup; }
+int groups_of(int channels) {
+    return (channels + kGroup - 1) / kGroup;
+}
 
-int tile_width(int output_width) { return std::min(kTileWidth, (output_width + kLanes - 1) / kLanes * kLanes); }
+int tile_width(int output_width) {
+    return std::min(kTileWidth, (output_width + kLanes - 1) / kLanes * kLanes);
+}
 
 // Where the pixels of a tile lie in scratch: one phase per stride step, so that 16 neighbouring outputs always read 16 neighbouring floats.
 struct Layout {
@@ -62,7 +66,8 @@ void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout&
 
 // 16 pixels of kGroup channels: scratch points at the first input pixel of the first output pixel.
 template <int kernel>
-void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias, Vector* sums) {
+void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias,
+                  Vector* sums) {
     Vector acc[kGroup];
     for (int o = 0; o < kGroup; ++o) acc[o] = broadcast(bias[o]);
     for (int c = 0; c < conv.in_channels; ++c) {
@@ -105,7 +110,8 @@ void run_tile(const ConvTask& task, const Output& output, const Tile& tile, cons
         for (int r = 0; r < tile.height; ++r) {
             for (int x = 0; x < tile.width; x += kLanes) {
                 Vector sums[kGroup];
-                micro_kernel<kernel>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + g * kGroup, sums);
+                micro_kernel<kernel>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + g * kGroup,
+                                     sums);
                 const int count = std::min(kLanes, tile.width - x);
                 for (int o = 0; o < kGroup && g * kGroup + o < conv.out_channels; ++o) {
                     write(task, output, g * kGroup + o, tile.x + x, tile.y + r, count, sums[o]);
@@ -149,13 +155,16 @@ PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_
     return conv;
 }
 
-int conv_extent(const PackedConv& conv, int input) { return ((input + 2 * conv.padding - conv.kernel) / conv.stride + 1) * conv.shuffle; }
+int conv_extent(const PackedConv& conv, int input) {
+    return ((input + 2 * conv.padding - conv.kernel) / conv.stride + 1) * conv.shuffle;
+}
 
 std::size_t conv_scratch(const PackedConv& conv, int output_width) {
     return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel;
 }
 
-void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
+              const std::atomic<bool>& cancelled) {
     const PackedConv& conv = *task.conv;
     const Output result{output, conv_extent(conv, input.width), conv_extent(conv, input.height)};
     const int width = result.width / conv.shuffle, height = result.height / conv.shuffle;

@@ -45,7 +45,9 @@ int conv_extent(const PackedConv& conv, int input);
 // Floats of scratch that one thread needs.
 std::size_t conv_scratch(const PackedConv& conv, int output_width);
 
-// One thread's share: takes tiles from `next` until none is left or `cancelled` is set. Any number of threads may take part; results do not depend on it.
-void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+// One thread's share: takes tiles from `next` until none is left or `cancelled` is set. Any number of threads may take part; results do not
+// depend on it.
+void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
+              const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

@@ -22,8 +22,8 @@ Position position(int i, int input, int output) {
     return {index, std::min(index + 1, input - 1), real - static_cast<float>(index)};
 }
 
-void interpolate_row(const InterpolateTask& task, const float* plane, MapView input, int channel, int y, const std::vector<Position>& columns,
-                     float* mixed, float* output) {
+void interpolate_row(const InterpolateTask& task, const float* plane, MapView input, int channel, int y,
+                     const std::vector<Position>& columns, float* mixed, float* output) {
     const Position row = position(y, input.height, task.height);
     const float* above = plane + static_cast<std::size_t>(row.index) * input.width;
     const float* below = plane + static_cast<std::size_t>(row.next) * input.width;
@@ -45,7 +45,9 @@ void interpolate_row(const InterpolateTask& task, const float* plane, MapView in
 
 }  // namespace
 
-std::size_t interpolate_scratch(int input_width) { return static_cast<std::size_t>(input_width); }
+std::size_t interpolate_scratch(int input_width) {
+    return static_cast<std::size_t>(input_width);
+}
 
 void run_interpolate(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
                      const std::atomic<bool>& cancelled) {

@@ -1,4 +1,5 @@
-// Bilinear resampling of planar maps with aligned corners (the corner pixels of input and output coincide), as the DPT head uses throughout.
+// Bilinear resampling of planar maps with aligned corners (the corner pixels of input and output coincide), as the DPT head uses
+// throughout.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ struct PositionTable {
 
 struct InterpolateTask {
     int channels = 0;
-    int width = 0, height = 0;              // of the result
+    int width = 0, height = 0;             // of the result
     const PositionTable* table = nullptr;  // added to the result, or nullptr
 };
 

@@ -15,9 +15,13 @@ inline Vector load(const float* source) {
     return value;
 }
 
-inline void store(float* target, const Vector& value) { std::memcpy(target, &value, sizeof(value)); }
+inline void store(float* target, const Vector& value) {
+    std::memcpy(target, &value, sizeof(value));
+}
 
-inline Vector broadcast(float value) { return value - Vector{}; }
+inline Vector broadcast(float value) {
+    return value - Vector{};
+}
 
 inline Vector relu(const Vector& value) {
     const Vector zero{};

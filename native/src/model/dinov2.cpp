@@ -19,7 +19,9 @@ ggml_tensor* tokens_from(Graph& g, ggml_tensor* x, std::int64_t first, std::int6
     return ggml_view_2d(g.context, x, x->ne[0], count, x->nb[1], first * x->nb[1]);
 }
 
-ggml_tensor* without_class_token(Graph& g, ggml_tensor* x) { return tokens_from(g, x, 1, x->ne[1] - 1); }
+ggml_tensor* without_class_token(Graph& g, ggml_tensor* x) {
+    return tokens_from(g, x, 1, x->ne[1] - 1);
+}
 
 ggml_tensor* prepare_tokens(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid) {
     ggml_tensor* weight = g.weights.tensor("vit.patch_embed.weight");
@@ -45,7 +47,8 @@ ggml_tensor* attn(Graph& g, ggml_tensor* x, const std::string& path, int block, 
     ggml_tensor* qkv = linear(g, x, path + "attn_qkv");
     const auto part = [&](int index) {
         const std::size_t head_bytes = vit.head_dim * sizeof(float);
-        return ggml_view_3d(g.context, qkv, vit.head_dim, vit.num_heads, x->ne[1], head_bytes, qkv->nb[1], index * vit.num_heads * head_bytes);
+        return ggml_view_3d(g.context, qkv, vit.head_dim, vit.num_heads, x->ne[1], head_bytes, qkv->nb[1],
+                            index * vit.num_heads * head_bytes);
     };
     ggml_tensor* q = part(0);
     ggml_tensor* k = part(1);

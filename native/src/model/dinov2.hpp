@@ -9,8 +9,8 @@
 namespace da {
 
 struct Features {
-    std::array<ggml_tensor*, 4> taps;          // [tap_dim, patches] each, class token removed
-    ggml_tensor* camera_token = nullptr;       // [tap_dim, 1], raw, of the last tap; nullptr without cat_token
+    std::array<ggml_tensor*, 4> taps;     // [tap_dim, patches] each, class token removed
+    ggml_tensor* camera_token = nullptr;  // [tap_dim, 1], raw, of the last tap; nullptr without cat_token
 };
 
 // patches: [3 * patch * patch, patches], normalised pixels in the order channel, row, column.

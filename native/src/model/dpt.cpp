@@ -9,12 +9,18 @@ namespace {
 constexpr float kNormEps = 1e-5f;
 const char* const kScratch = "head.scratch.";
 
-std::vector<std::int64_t> shape_of(const ggml_tensor* map) { return {map->ne[2], map->ne[1], map->ne[0]}; }
+std::vector<std::int64_t> shape_of(const ggml_tensor* map) {
+    return {map->ne[2], map->ne[1], map->ne[0]};
+}
 
 class Head {
-public:
+  public:
     Head(Graph& g, const Hparams& hparams, Grid grid, Size picture)
-        : g_(g), hparams_(hparams), grid_(grid), picture_(picture), aspect_(static_cast<float>(picture.width) / static_cast<float>(picture.height)) {}
+        : g_(g),
+          hparams_(hparams),
+          grid_(grid),
+          picture_(picture),
+          aspect_(static_cast<float>(picture.width) / static_cast<float>(picture.height)) {}
 
     // Tokens of one tap to a map [width, height, features] at its own size.
     ggml_tensor* level(ggml_tensor* tokens, int index) {
@@ -52,7 +58,7 @@ public:
         return conv_2d(g_, conv_2d(g_, map, path + "a", options), path + "b");
     }
 
-private:
+  private:
     ggml_tensor* project(ggml_tensor* tokens, int index) {
         const std::string path = "head.proj." + std::to_string(index);
         ggml_tensor* weight = g_.weights.tensor(path + ".weight");

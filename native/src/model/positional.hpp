@@ -26,8 +26,8 @@ struct RopePositions {
 };
 RopePositions rope_positions(Grid grid, bool global);
 
-// 0.1 times the sine-cosine embedding of image coordinates that the DualDPT head adds to its maps, as separable tables (utils/head_utils.py).
-// width, height: of the map; aspect: of the picture, width / height; channels: a multiple of 4.
+// 0.1 times the sine-cosine embedding of image coordinates that the DualDPT head adds to its maps, as separable tables
+// (utils/head_utils.py). width, height: of the map; aspect: of the picture, width / height; channels: a multiple of 4.
 kernels::PositionTable uv_embedding(int width, int height, int channels, float aspect);
 
 // The same table as tokens [height * width][channels].
