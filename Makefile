@@ -9,13 +9,14 @@ IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PYTHONWARNINGS=ignore::Deprecatio
 GGML := -Dggml_DIR="$(CURDIR)/.local/ggml/lib/cmake/ggml"
 CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 
-.PHONY: help build demo test test-all parity lint format native-test python-test bench tidy clean
+.PHONY: help build demo test test-all parity train lint format native-test python-test bench tidy clean
 
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
 	@echo "make test              all fast checks: lint, C++ tests under sanitizers, Python and ROS tests"
 	@echo "make test-all          the same and the slow ones, parity included"
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
+	@echo "make train             train the nano models from nothing, at the lowest priority (hours; see training/README.md)"
 	@echo "make build             local environment, ggml and the extension"
 	@echo "make bench             speed and memory of this machine"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
@@ -71,6 +72,11 @@ parity: build
 	@echo "== parity with the official PyTorch model"
 	@$(IN_VENV) python tools/parity_environment.py .local/parity
 	@$(IN_VENV) python -m pytest -m parity
+
+train:
+	@$(PYTHON) tools/environment.py $(VENV) run test
+	@$(IN_VENV) python tools/parity_environment.py .local/parity
+	@OMP_NUM_THREADS=1 nice -n 19 .local/parity/bin/python -m training.recipe
 
 bench: build
 	@$(IN_VENV) python -m depth_anything_ros bench

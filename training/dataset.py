@@ -120,12 +120,12 @@ def write(folder, split, scenes, report=print):
         report(f"{split}: {(number + 1) * SHARD} scenes")
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state", type=Path, default=STATE, help="folder for pictures and checkpoints")
     parser.add_argument("--split", choices=SPLITS, default="train")
     parser.add_argument("--scenes", type=int, default=12000)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     write(options.state / "pictures", options.split, options.scenes)
 
 

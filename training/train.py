@@ -150,7 +150,7 @@ def _stretch(training, log):
     training.source.refresh()
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--net", choices=("any-view", "metric"), required=True)
     parser.add_argument("--state", type=Path, default=STATE, help="folder for pictures and checkpoints")
@@ -166,7 +166,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1, help="more than one is slower when the cores are shared")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     training = Training(options.net, options)
     training.resume(options.resume)
