@@ -28,9 +28,9 @@ class CMakeBuild(build_ext):
         output = Path(self.get_ext_fullpath(extension.name)).resolve().parent
         build = Path(self.build_temp).resolve() / "native"
         build.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cmake", "-S", ROOT / "native", "-B", build, *self._arguments(build, output)], check=True)
+        _cmake("-S", str(ROOT / "native"), "-B", str(build), *self._arguments(build, output))
         jobs = self.parallel or len(os.sched_getaffinity(0))
-        subprocess.run(["cmake", "--build", build, "--target", "_native", "--parallel", str(jobs)], check=True)
+        _cmake("--build", str(build), "--target", "_native", "--parallel", str(jobs))
 
     def _arguments(self, build: Path, output: Path) -> list[str]:
         arguments = [
@@ -43,6 +43,11 @@ class CMakeBuild(build_ext):
         if not (build / "CMakeCache.txt").exists() and shutil.which("ninja"):
             arguments += ["-G", "Ninja"]
         return [*arguments, *_pybind11(), *shlex.split(os.environ.get("CMAKE_ARGS", ""))]
+
+
+def _cmake(*arguments: str) -> None:
+    if subprocess.run(["cmake", *arguments]).returncode != 0:
+        raise SystemExit("CMake failed (see above); its command was: cmake " + shlex.join(arguments))
 
 
 def _pybind11() -> list[str]:

@@ -1,0 +1,127 @@
+"""`infer` and `info` with the native engine on tiny models: the files hold the engine's numbers, in the unit that they claim."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from toy_model import any_view_model, metric_model, mono_model
+
+from depth_anything_ros import Engine, Intrinsics
+from depth_anything_ros.cli import main
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def picture(tmp_path: Path, photo: np.ndarray) -> Path:
+    path = tmp_path / "photo.png"
+    cv2.imwrite(str(path), photo[..., ::-1])
+    return path
+
+
+def infer(*arguments: object) -> int:
+    return main(["infer", *map(str, arguments)])
+
+
+def test_all_formats_hold_the_engines_depth(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
+    model, out = any_view_model(tmp_path), tmp_path / "out"
+    formats = ["color", "npz", "pfm", "pose"]
+    assert infer(picture, "--model", model, "-o", out, "--size", "network", "--formats", *formats) == 0
+    assert sorted(file.name for file in out.iterdir()) == ["photo.npz", "photo.pfm", "photo_depth.png", "photo_pose.json"]
+    with Engine.load(model) as engine:
+        expected = engine.infer(photo)
+    maps = np.load(out / "photo.npz")
+    assert str(maps["unit"]) == "relative_depth"
+    np.testing.assert_array_equal(maps["depth"], expected.depth)
+    np.testing.assert_array_equal(cv2.imread(str(out / "photo.pfm"), cv2.IMREAD_UNCHANGED), expected.depth)
+    assert cv2.imread(str(out / "photo_depth.png")).shape == (*expected.depth.shape, 3)
+    pose = json.loads((out / "photo_pose.json").read_text())
+    assert pose["camera_from_world"] == expected.extrinsics.tolist()
+    assert pose["intrinsics"]["fx"] == expected.intrinsics.fx
+
+
+@pytest.mark.case(27)
+def test_millimetres_follow_the_focal_length(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
+    model = metric_model(tmp_path)
+    for focal in (300.0, 600.0):
+        out = tmp_path / f"{focal}"
+        assert infer(picture, "--model", model, "-o", out, "--focal", focal, "--formats", "mm", "npz") == 0
+        assert str(np.load(out / "photo.npz")["unit"]) == "metre"
+    near, far = (cv2.imread(str(tmp_path / f"{focal}" / "photo_mm.png"), cv2.IMREAD_UNCHANGED) for focal in (300.0, 600.0))
+    assert near.dtype == np.uint16 and near.shape == photo.shape[:2]
+    valid = (near > 0) & (far > 0)
+    assert valid.mean() > 0.2
+    np.testing.assert_allclose(far[valid], 2.0 * near[valid], atol=2.0)
+
+
+@pytest.mark.case(28)
+@pytest.mark.parametrize("make", [any_view_model, mono_model, metric_model])
+def test_relative_depth_never_becomes_millimetres(tmp_path: Path, picture: Path, make: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert infer(picture, "--model", make(tmp_path), "-o", tmp_path / "out", "--formats", "mm") == 2
+    assert "mm needs metres" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.case(70)
+@pytest.mark.parametrize("name", ["with space", "שלום", "мир 📷", "it's", "100%"])
+def test_names_in_any_script(tmp_path: Path, picture: Path, name: str) -> None:
+    model = any_view_model(tmp_path).rename(tmp_path / f"{name}.gguf")
+    own = picture.rename(tmp_path / f"{name}.png")
+    assert infer(own, "--model", model, "-o", tmp_path / f"{name} out") == 0
+    assert (tmp_path / f"{name} out" / f"{name}.npz").is_file()
+
+
+def test_folder_and_equal_names(tmp_path: Path, picture: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "photo.png").write_bytes(picture.read_bytes())
+    (folder / "notes.txt").write_text("no picture")
+    assert infer(folder, picture, "--model", any_view_model(tmp_path), "-o", tmp_path / "out", "--formats", "npz") == 0
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["photo.npz", "photo_2.npz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["nothing.png"], 4),
+        (["{picture}", "--formats", "gif"], 2),
+        (["{picture}", "--focal", "-1"], 2),
+        (["{picture}", "--size", "huge"], 2),
+        (["{picture}", "--threads", "-1"], 2),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, picture: Path, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    filled = [argument.format(picture=picture) for argument in arguments]
+    assert infer(*filled, "--model", any_view_model(tmp_path), "-o", tmp_path / "out") == code
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_damaged_picture_and_missing_model(tmp_path: Path, picture: Path) -> None:
+    (tmp_path / "cut.png").write_bytes(picture.read_bytes()[:30])
+    assert infer(tmp_path / "cut.png", "--model", any_view_model(tmp_path), "-o", tmp_path / "out") == 4
+    assert infer(picture, "--model", tmp_path / "none.gguf", "-o", tmp_path / "out") == 3
+
+
+def test_info_tells_what_the_model_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = metric_model(tmp_path)
+    assert main(["info", str(model), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["needs_focal"], facts["has_sky"], facts["has_pose"]) == ("metric", True, True, False)
+    assert facts["file_bytes"] == model.stat().st_size
+    assert main(["info", str(model)]) == 0
+    assert "seeded-metric" in capsys.readouterr().out
+
+
+def test_focal_means_the_pictures_own_pixels(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
+    model = metric_model(tmp_path)
+    assert infer(picture, "--model", model, "-o", tmp_path / "out", "--focal", 80, "--size", "network", "--formats", "pfm") == 0
+    with Engine.load(model) as engine:
+        expected = engine.infer(photo, intrinsics=Intrinsics(64, 48, 80.0, 80.0, 31.5, 23.5), fill_sky=False)
+    found = cv2.imread(str(tmp_path / "out" / "photo.pfm"), cv2.IMREAD_UNCHANGED)
+    valid = np.isfinite(found)
+    assert valid.any()
+    np.testing.assert_array_equal(found[valid], expected.depth[valid])

@@ -1,0 +1,64 @@
+"""The front door: help, exit codes, and one line for an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from depth_anything_ros import __version__, cli
+from depth_anything_ros.cli import infer, main
+from depth_anything_ros.errors import ConversionError, DepthAnythingError, DeviceError, InputError, ModelError, OptionError
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.strip() == __version__
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([verb, "--help"])
+    assert ended.value.code == 0
+    assert len(capsys.readouterr().out.splitlines()) > 3
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["info"], ["play", "bag", "--rate", "fast"]])
+def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ModelError, 3), (ConversionError, 3), (InputError, 4), (DeviceError, 5), (OptionError, 2), (DepthAnythingError, 1)]
+)
+def test_errors_are_one_line(
+    error: type[DepthAnythingError], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: object) -> int:
+        raise error("some.code", "the thing is 7; make it 8.")
+
+    monkeypatch.setattr(infer, "run", fail)
+    assert main(["infer", "a.png", "--model", "m", "-o", "out"]) == code
+    assert capsys.readouterr().err == "depth-anything-ros infer: the thing is 7; make it 8.\n"
+
+
+def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(infer, "run", interrupt)
+    assert main(["infer", "a.png", "--model", "m", "-o", "out"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_programming_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(arguments: object) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(infer, "run", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["infer", "a.png", "--model", "m", "-o", "out"])

@@ -1,0 +1,73 @@
+"""The package's own papers agree with one another."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from catkin_pkg.package import parse_package
+
+from depth_anything_ros import __version__
+from depth_anything_ros.cli import VERBS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def manifest() -> object:
+    return parse_package(str(ROOT))
+
+
+def test_one_version_everywhere(manifest: object) -> None:
+    cmake = re.search(r"project\(depth_anything VERSION (\S+)", (ROOT / "native/CMakeLists.txt").read_text())
+    assert {manifest.version, cmake.group(1)} == {__version__}
+    assert "[Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_manifest_is_a_python_package_under_apache(manifest: object) -> None:
+    assert manifest.package_format == 3
+    assert manifest.licenses == ["Apache-2.0"]
+    assert [str(export) for export in manifest.exports] == ["<build_type>ament_python</build_type>"]
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_every_ros_package_that_is_imported_is_declared(manifest: object) -> None:
+    declared = {dependency.name for dependency in manifest.exec_depends}
+    imported = set()
+    for path in [*(ROOT / "depth_anything_ros").rglob("*.py"), *(ROOT / "launch").glob("*.py")]:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if match := re.match(r"\s*(?:from|import) (rclpy|launch_ros|launch|\w+_msgs|std_srvs)\b", line):
+                imported.add(match.group(1))
+    # What rclpy itself stands on comes with it.
+    assert imported - {"rcl_interfaces", "builtin_interfaces"} <= declared
+    assert "rclpy" in imported
+
+
+def test_requirements_and_setup_name_the_same_packages() -> None:
+    listed = {re.split(r"[><=]", line)[0] for line in (ROOT / "requirements/run.txt").read_text().splitlines() if line[:1].isalpha()}
+    setup = (ROOT / "setup.py").read_text()
+    assert listed and all(f'"{name}' in setup for name in listed)
+
+
+def test_readme_names_every_verb() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [verb for verb in VERBS if f"`{verb}`" not in readme] == []
+
+
+def test_links_in_the_papers_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_source_archive_holds_what_the_build_needs(tmp_path: Path) -> None:
+    command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path), "sdist", "--dist-dir", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    archive = next(tmp_path.glob("*.tar.gz"))
+    names = subprocess.run(["tar", "tf", archive], check=True, capture_output=True, text=True).stdout
+    for needed in ("native/CMakeLists.txt", "native/cmake/fetch_ggml.py", "native/src/engine.cpp", "package.xml", "resource/", "LICENSE"):
+        assert needed in names
+    assert ".so" not in names.replace(".source", "")
