@@ -42,7 +42,7 @@ class Training:
         chosen = {id(p) for p in matrices}
         others = [p for p in self.net.parameters() if id(p) not in chosen]
         self.optimisers = [
-            torch.optim.Muon(matrices, lr=options.rate, weight_decay=0.05, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.Muon(matrices, lr=options.matrix_rate, weight_decay=0.05, adjust_lr_fn="match_rms_adamw"),
             torch.optim.AdamW(others, lr=options.rate, weight_decay=0.02, betas=(0.9, 0.98)),
         ]
         self.source = Source(options.state / "pictures", "train", options.seed)
@@ -73,21 +73,21 @@ class Training:
         torch.save(state, partial)
         partial.rename(self.folder / f"{which}.pt")
 
-    def rate(self):
+    def share(self):
+        """The part of the highest learning rate that this step uses."""
         left = (self.options.steps - self.step) / max(self.options.decay, 1)
-        return self.options.rate * min(1.0, (self.step + 1) / self.options.warm_up, left)
+        return min(1.0, (self.step + 1) / self.options.warm_up, left)
 
     def advance(self):
         """One step; the weighted loss terms as floats."""
         views = 1 if self.name == "metric" else int(self.random.choice((1, 2, 3), p=(0.5, 0.3, 0.2)))
         batch = self.source.batch(max(self.options.batch // views, 1), views, self.options.width)
-        rate = self.rate()
         with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16), sdpa_kernel(SDPBackend.MATH):
             logits = self.net(batch.picture)  # short sequences: plain attention is faster than the fused one
         terms = (losses.metric if self.name == "metric" else losses.any_view)(logits, batch)
-        for optimiser in self.optimisers:
+        for optimiser, highest in zip(self.optimisers, (self.options.matrix_rate, self.options.rate)):
             for group in optimiser.param_groups:
-                group["lr"] = rate
+                group["lr"] = highest * self.share()
             optimiser.zero_grad()
         sum(terms.values()).backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
@@ -144,7 +144,7 @@ def _stretch(training, log):
             sums[key] = sums.get(key, 0.0) + value / count
     speed = (training.pictures - counted) / (time.monotonic() - began)
     terms = " ".join(f"{key} {value:.4f}" for key, value in sums.items())
-    line = f"step {training.step} pictures {training.pictures} width {options.width} rate {training.rate():.1e} {speed:.1f}/s {terms}"
+    line = f"step {training.step} pictures {training.pictures} width {options.width} rate {training.share():.2f} {speed:.1f}/s {terms}"
     print(line, file=log, flush=True)
     print(f"\r{training.step / options.steps:6.1%} {line}", end="", flush=True)
     training.source.refresh()
@@ -161,7 +161,8 @@ def main(arguments=None):
     parser.add_argument("--warm-up", type=int, default=200)
     parser.add_argument("--width", type=int, default=112, help="picture width, a multiple of 56; height is 3/4 of it")
     parser.add_argument("--batch", type=int, default=16, help="pictures per step")
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rate", type=float, default=1e-3, help="highest learning rate of AdamW: convolutions, norms, biases, heads")
+    parser.add_argument("--matrix-rate", type=float, default=2.5e-3, help="highest learning rate of Muon: the matrices of the backbone")
     parser.add_argument("--average", type=float, default=0.999, help="decay of the moving average of the weights")
     parser.add_argument("--threads", type=int, default=1, help="more than one is slower when the cores are shared")
     parser.add_argument("--seed", type=int, default=1)
