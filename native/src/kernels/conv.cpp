@@ -1,6 +1,7 @@
 #include "kernels/conv.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/vector.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 constexpr int kGroup = 6;       // output channels per micro-kernel call: with 16 pixels 12 AVX2 registers
 constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kLanes
 constexpr int kTileHeight = 4;
+constexpr int kTermsPerSum = 288;  // a long sum is made of short ones: the rounding error grows with the root of the shorter length
 
 int groups_of(int channels) {
     return (channels + kGroup - 1) / kGroup;
@@ -40,25 +42,32 @@ struct Tile {
     int x, y, width, height;  // in output pixels
 };
 
-// Copies the input under a tile, zero outside of the map.
+// One row of a tile: `count` input pixels from column `left` on, zero outside of the map, spread over the phases of the stride.
+void gather_row(const ConvTask& task, const float* source, int width, int left, int count, const Layout& layout, float* row) {
+    const int stride = task.conv->stride;
+    const int first = std::clamp(-left, 0, count), last = std::clamp(width - left, first, count);
+    if (first > 0 || last < count) std::fill(row, row + layout.row, 0.0f);
+    const float floor = task.relu_input ? 0.0f : -std::numeric_limits<float>::infinity();
+    if (stride == 1) {
+        for (int i = first; i < last; ++i) row[i] = source[left + i] > floor ? source[left + i] : floor;
+    } else {
+        for (int i = first; i < last; ++i) row[layout.column(stride, i)] = std::max(source[left + i], floor);
+    }
+}
+
+// Copies the input under a tile into scratch.
 void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout& layout, float* scratch) {
     const PackedConv& conv = *task.conv;
     const int left = tile.x * conv.stride - conv.padding, top = tile.y * conv.stride - conv.padding;
-    const int columns = layout.row;
     for (int c = 0; c < conv.in_channels; ++c) {
         const float* plane = input.values + static_cast<std::size_t>(c) * input.width * input.height;
         for (int r = 0; r < layout.rows; ++r) {
             float* row = scratch + c * layout.channel + r * layout.row;
             const int y = top + r;
             if (y < 0 || y >= input.height) {
-                std::fill(row, row + columns, 0.0f);
-                continue;
-            }
-            const float* source = plane + static_cast<std::size_t>(y) * input.width;
-            for (int i = 0; i < columns; ++i) {
-                const int x = left + i;
-                const float value = x >= 0 && x < input.width ? source[x] : 0.0f;
-                row[layout.column(conv.stride, i)] = task.relu_input && value < 0.0f ? 0.0f : value;
+                std::fill(row, row + layout.row, 0.0f);
+            } else {
+                gather_row(task, plane + static_cast<std::size_t>(y) * input.width, input.width, left, layout.row, layout, row);
             }
         }
     }
@@ -68,18 +77,22 @@ void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout&
 template <int kernel>
 void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias,
                   Vector* sums) {
-    Vector acc[kGroup];
-    for (int o = 0; o < kGroup; ++o) acc[o] = broadcast(bias[o]);
-    for (int c = 0; c < conv.in_channels; ++c) {
-        for (int ky = 0; ky < kernel; ++ky) {
-            for (int kx = 0; kx < kernel; ++kx) {
-                const Vector pixels = load(scratch + c * layout.channel + ky * layout.row + layout.column(conv.stride, kx));
-                for (int o = 0; o < kGroup; ++o) acc[o] += weights[o] * pixels;
-                weights += kGroup;
+    constexpr int channels_per_sum = kTermsPerSum / (kernel * kernel);
+    for (int o = 0; o < kGroup; ++o) sums[o] = broadcast(bias[o]);
+    for (int first = 0; first < conv.in_channels; first += channels_per_sum) {
+        const int last = std::min(first + channels_per_sum, conv.in_channels);
+        Vector acc[kGroup] = {};
+        for (int c = first; c < last; ++c) {
+            for (int ky = 0; ky < kernel; ++ky) {
+                for (int kx = 0; kx < kernel; ++kx) {
+                    const Vector pixels = load(scratch + c * layout.channel + ky * layout.row + layout.column(conv.stride, kx));
+                    for (int o = 0; o < kGroup; ++o) acc[o] += weights[o] * pixels;
+                    weights += kGroup;
+                }
             }
         }
+        for (int o = 0; o < kGroup; ++o) sums[o] += acc[o];
     }
-    for (int o = 0; o < kGroup; ++o) sums[o] = acc[o];
 }
 
 struct Output {
