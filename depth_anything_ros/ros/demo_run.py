@@ -72,7 +72,7 @@ class DemoRun:
                 self._go_on(processes, stopping)
                 watch.look()
             player = processes.start("play", _verb("play", self.bag))
-            while player.poll() is None or not watch.quiet_for(max(2.0, 3.0 * self.slowest)):
+            while not watch.finished(player.poll() is not None, self.slowest):
                 progress(f"{watch.processed} frames have become depth")
                 self._go_on(processes, stopping)
                 watch.look()
@@ -140,7 +140,7 @@ class _Watch:
         self._node.create_subscription(DiagnosticArray, TIMING, self._count, 100)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._since = time.monotonic()
+        self._news = time.monotonic()
 
     def look(self) -> None:
         """Wait a moment for news."""
@@ -150,8 +150,12 @@ class _Watch:
         """The node subscribes to its camera once it is active and an output of it is listened to."""
         return any(reader.node_namespace == CAMERA for reader in self._node.get_subscriptions_info_by_topic(IMAGE))
 
-    def quiet_for(self, seconds: float) -> bool:
-        return time.monotonic() - self._since >= seconds
+    def finished(self, played: bool, slowest: float) -> bool:
+        """Whether the last frame is through: no news for the time of several frames after the end of the bag."""
+        if not played:
+            self._news = time.monotonic()
+        patience = max(2.0, 3.0 * slowest) if self.processed else max(30.0, 10.0 * slowest)
+        return time.monotonic() - self._news >= patience
 
     def __enter__(self) -> _Watch:
         return self
@@ -163,7 +167,7 @@ class _Watch:
 
     def _count(self, message: DiagnosticArray) -> None:
         self.processed += 1
-        self._since = time.monotonic()
+        self._news = time.monotonic()
 
 
 def _verb(*arguments: object) -> list[str]:
