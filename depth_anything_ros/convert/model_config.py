@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from depth_anything_ros.convert.checkpoint_facts import UNKNOWN_LICENSE
+from depth_anything_ros.convert.checkpoint_facts import UNKNOWN_LICENSE, known_checkpoint
 from depth_anything_ros.convert.hyper_parameters import ARCHITECTURES, HyperParameters, Identity, Size
 from depth_anything_ros.convert.layout import tensors
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
@@ -73,6 +73,7 @@ class _Custom:
         self._require(kind in [known.value for known in DepthKind], "depth_kind", f"must be one of {', '.join(k.value for k in DepthKind)}")
         for name in ("checkpoint_name", "license"):
             self._require(isinstance(given.get(name, ""), str), name, "must be a text")
+        self._require(known_checkpoint(given["checkpoint_name"]) is None, "checkpoint_name", "is that of an official model")
         identity = Identity(given["checkpoint_name"], kind, given.get("license", UNKNOWN_LICENSE))
         return ARCHITECTURES[given["architecture"]](self._size(), identity)
 

@@ -173,6 +173,7 @@ def test_unknown_type_is_refused(tmp_path):
         ({"architecture": ["any_view"]}, "architecture"),
         ({"depth_kind": "metres"}, "depth_kind 'metres'"),
         ({"license": 3}, "license 3"),
+        ({"checkpoint_name": "DA3METRIC-LARGE"}, "official model"),
         ({"surprise": 1}, "may have"),
     ],
 )
