@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from depth_anything_ros.ros.demo_model import DemoModel
 
 FRAMES, RATE = 40, 10.0
+LEAST = 10
+"""Frames of the scene that a slow machine shall process: it gets the bag played more slowly."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
         model = try_model(arguments.model or _random_model(folder / "random.gguf"), next(shots()))
         _describe(model)
         print("2/4  Camera bag", flush=True)
-        _write_bag(arguments, camera, shots(), model)
+        count = _write_bag(arguments, camera, shots())
         print("3/4  Bag -> node -> bag, over the middleware", flush=True)
-        DemoRun(camera, depth, folder, model.parameters, model.seconds).run(stopping, _Progress())
+        rate = _play_rate(count, count if arguments.images else LEAST, model.seconds)
+        DemoRun(camera, depth, folder, model.parameters, model.seconds, rate).run(stopping, _Progress())
     print("\n4/4  Results", flush=True)
     _report(folder, model)
     return 0
@@ -83,17 +86,25 @@ def _describe(model: DemoModel) -> None:
     print(f"     {model.seconds * 1e3:.0f} ms a frame on this machine", flush=True)
 
 
-def _write_bag(arguments: argparse.Namespace, folder: Path, shots: Iterator[Shot], model: DemoModel) -> None:
+def _write_bag(arguments: argparse.Namespace, folder: Path, shots: Iterator[Shot]) -> int:
+    """Number of frames in the new bag."""
     from depth_anything_ros.ros.camera_bag import IMAGE, write_camera_bag
 
-    # Own pictures have no timing of their own: slow enough for each to be processed.
-    rate = min(RATE, 0.5 / model.seconds) if arguments.images else RATE
-    count = write_camera_bag(folder, shots, rate)[IMAGE]
+    count = write_camera_bag(folder, shots, RATE)[IMAGE]
     if arguments.images:
-        print(f"     {count} pictures, {rate:.2g} Hz; calibration ASSUMED: horizontal field of view {arguments.fov:g} degrees (--fov)")
+        print(f"     {count} pictures; calibration ASSUMED: horizontal field of view {arguments.fov:g} degrees (--fov)")
     else:
-        print(f"     {count} frames, {rate:g} Hz: Motorcycle (Middlebury 2014, from scikit-image), real intrinsics")
+        print(f"     {count} frames, {RATE:g} Hz: Motorcycle (Middlebury 2014, from scikit-image), real intrinsics")
     print(f"     {folder}", flush=True)
+    return count
+
+
+def _play_rate(frames: int, least: int, seconds: float) -> float:
+    """Speed at which about `least` of the frames can be processed, at most that of the recording."""
+    rate = min(1.0, frames / RATE / (2.0 * least * seconds))
+    if rate < 1.0:
+        print(f"     played at {rate:.2g} of its speed, so that this machine can process {least} of {frames} frames", flush=True)
+    return rate
 
 
 class _Progress:

@@ -54,6 +54,8 @@ class DemoRun:
     """Of the node."""
     slowest: float
     """Seconds that one frame may take."""
+    rate: float
+    """Speed of playing; 1 is as recorded."""
 
     def run(self, stopping: Callable[[], bool], progress: Callable[[str], None]) -> None:
         """Play the bag from its first to its last frame. progress: takes the state of things in words, over and over.
@@ -71,7 +73,7 @@ class DemoRun:
                 progress("the node loads its model")
                 self._go_on(processes, stopping)
                 watch.look()
-            player = processes.start("play", _verb("play", self.bag))
+            player = processes.start("play", _verb("play", self.bag, "--rate", self.rate))
             while not watch.finished(player.poll() is not None, self.slowest):
                 progress(f"{watch.processed} frames have become depth")
                 self._go_on(processes, stopping)
