@@ -29,11 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with stop_request() as stopping:
-        import rclpy
-        from rclpy.signals import SignalHandlerOptions
-
         from depth_anything_ros.ros.bag_player import PlayOptions, play
         from depth_anything_ros.ros.bag_reader import BagReader
+        from depth_anything_ros.ros.middleware import middleware
 
         options = PlayOptions(
             rate=arguments.rate,
@@ -45,11 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
             wait_for=tuple(arguments.wait_for),
         )
         with BagReader(arguments.bag) as reader:
-            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-            try:
+            with middleware(args=[]):
                 sent = play(reader, options, stopping, _say)
-            finally:
-                rclpy.shutdown()
             for warning in reader.warnings:
                 print(f"warning: {warning}", file=sys.stderr)
     for topic, count in sent.items():

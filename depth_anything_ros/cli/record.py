@@ -25,19 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with stop_request() as stopping:
-        import rclpy
-        from rclpy.signals import SignalHandlerOptions
-
         from depth_anything_ros.ros.bag_recorder import RecordOptions, record
         from depth_anything_ros.ros.bag_writer import BagWriter
+        from depth_anything_ros.ros.middleware import middleware
 
         options = RecordOptions(tuple(arguments.topics), arguments.duration, arguments.count, arguments.until_idle)
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        try:
-            with BagWriter(arguments.output, arguments.storage) as writer:
-                record(writer, options, stopping, _say)
-        finally:
-            rclpy.shutdown()
+        with middleware(args=[]), BagWriter(arguments.output, arguments.storage) as writer:
+            record(writer, options, stopping, _say)
     for topic, count in writer.counts.items():
         _say(f"{topic}: {count} messages")
     _say(f"bag: {writer.folder}")

@@ -26,7 +26,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Camera:
+class CameraView:
     """What is known about the camera of one picture."""
 
     intrinsics: Intrinsics | None
@@ -83,7 +83,7 @@ def sibling(image_topic: str) -> str:
     return image_topic.rsplit("/", 1)[0] + "/camera_info"
 
 
-def camera_of(image: Image, match: Match | None, *, rectified: bool, focal: float) -> Camera:
+def view_of(image: Image, match: Match | None, *, rectified: bool, focal: float) -> CameraView:
     """What is known about the camera of a picture: from its CameraInfo, else from the given focal length (pixels), else nothing."""
     problem = "no camera_info has come"
     if match is not None:
@@ -94,10 +94,10 @@ def camera_of(image: Image, match: Match | None, *, rectified: bool, focal: floa
             problem = str(error)
         else:
             lens = calibration if calibration.distorted and model.matrix == "K" and not rectified else None
-            return Camera(model.intrinsics, lens, _described(match, model, image), _objection(match, image, lens))
+            return CameraView(model.intrinsics, lens, _described(match, model, image), _objection(match, image, lens))
     if focal > 0.0:
-        return Camera(geometry.centred_intrinsics(focal, image.width, image.height), None, "parameter focal", problem)
-    return Camera(None, None, "none", problem)
+        return CameraView(geometry.centred_intrinsics(focal, image.width, image.height), None, "parameter focal", problem)
+    return CameraView(None, None, "none", problem)
 
 
 def _described(match: Match, model: geometry.CameraModel, image: Image) -> str:

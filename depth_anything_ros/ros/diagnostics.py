@@ -65,7 +65,7 @@ class Health:
         with self._lock:
             self.calibration, self.calibration_problem = source, problem
 
-    def input_status(self, node_name: str, hardware: str, dropped: int, subscribed: bool) -> DiagnosticStatus:
+    def status(self, node_name: str, hardware: str, dropped: int, subscribed: bool) -> DiagnosticStatus:
         """Status of the camera side: rate since the last call, counts, calibration, times."""
         with self._lock:
             now = time.monotonic()

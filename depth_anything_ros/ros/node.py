@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from depth_anything_ros.ros.depth_node import DepthNode, NodeEngine
+    from depth_anything_ros.ros.depth_node import DepthNode
     from depth_anything_ros.ros.parameters import NodeOptions
+    from depth_anything_ros.ros.stream import NodeEngine
 
 
 def main(args: list[str] | None = None) -> int:
@@ -48,26 +49,24 @@ def load_native(options: NodeOptions) -> NodeEngine:
 
 
 def _run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None, stopping: Callable[[], bool]) -> int:
-    import rclpy
     from rclpy.exceptions import ParameterException
-    from rclpy.signals import SignalHandlerOptions
+    from rclpy.logging import get_logger
 
     from depth_anything_ros.errors import OptionError
-    from depth_anything_ros.ros.depth_node import DepthNode
+    from depth_anything_ros.ros.depth_node import NODE_NAME, DepthNode
+    from depth_anything_ros.ros.middleware import middleware
 
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        node = DepthNode(load_engine, stopping)
+    with middleware(args):
+        try:
+            node = DepthNode(load_engine, stopping)
+        except (OptionError, ParameterException) as error:
+            get_logger(NODE_NAME).fatal(f"Cannot start: {error}")
+            return OptionError.exit_code
         try:
             return _spin(node, stopping)
         finally:
             node.release()
             node.destroy_node()
-    except (OptionError, ParameterException) as error:
-        rclpy.logging.get_logger("depth_anything").fatal(f"Cannot start: {error}")
-        return OptionError.exit_code
-    finally:
-        rclpy.shutdown()
 
 
 def _spin(node: DepthNode, stopping: Callable[[], bool]) -> int:

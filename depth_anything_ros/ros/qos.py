@@ -5,9 +5,13 @@ Every call gives a fresh profile, since rclpy writes the overrides into the one 
 
 from __future__ import annotations
 
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
 
 
 def image_input() -> QoSProfile:

@@ -14,7 +14,7 @@ class LogThrottle:
     One user thread at a time.
     """
 
-    def __init__(self, period: float = 10.0, burst: int = 12, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, period: float = 20.0, burst: int = 12, clock: Callable[[], float] = time.monotonic) -> None:
         self._period = period
         self._burst = burst
         self._clock = clock

@@ -33,7 +33,7 @@ def rig(own_domain: None) -> Iterator[Rig]:
         with Rig() as rig:
             yield rig
     finally:
-        rclpy.try_shutdown()
+        rclpy.shutdown()
 
 
 @pytest.fixture

@@ -27,9 +27,10 @@ LEVEL = {
     "ros": 4,
     "cli": 4,
     "convert": 4,
+    "bench": 4,
     "__main__": 5,
 }
-MAY_IMPORT_PEERS = {"ros", "cli", "convert"}
+MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench"}
 """Folders: their modules know each other."""
 FOREIGN = {"rclpy": {"ros"}, "torch": set(), "sensor_msgs": {"ros"}, "diagnostic_msgs": {"ros"}, "gguf": set()}
 

@@ -23,5 +23,5 @@ def test_ever_new_lines_are_bounded() -> None:
     for tick in range(3000):
         now[0] = tick / 30
         passed += [now[0]] * throttle.passes(f"line {tick}")
-    assert all(sum(start <= at < start + 10.0 for at in passed) < 20 for start in range(91))
+    assert all(sum(start <= at < start + 15.0 for at in passed) < 20 for start in range(86))
     assert len(passed) >= 50

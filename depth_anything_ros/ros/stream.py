@@ -1,0 +1,144 @@
+"""One camera: its subscriptions, its worker, its outputs, its health.
+
+Everything of rclpy is made and destroyed on the executor's thread. The worker's thread takes the newest picture when the engine is free,
+finds its calibration, computes what is listened to, and publishes it.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image
+
+from depth_anything_ros.errors import DepthAnythingError, InputError
+from depth_anything_ros.pipeline import InfersDepth, process
+from depth_anything_ros.ros import calibration, diagnostics, qos
+from depth_anything_ros.ros.messages import frame_from, stamp_ns
+from depth_anything_ros.ros.outputs import TIMING, Outputs, wanted_products
+from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.ros.throttle import LogThrottle
+from depth_anything_ros.worker import LatestFrameWorker
+
+
+class NodeEngine(InfersDepth, Protocol):
+    """What the node needs of an engine beyond the pipeline."""
+
+    def warm_up(self, width: int, height: int) -> None: ...
+    def cancel(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class CameraStream:
+    """From construction to `destroy`: publishers. From `start` to `stop`: the worker and, while somebody listens, the subscriptions."""
+
+    def __init__(self, node: Node, engine: NodeEngine, options: Callable[[], NodeOptions]) -> None:
+        """options: gives the options of the moment; called once per frame, on the worker's thread."""
+        self._node = node
+        self._engine = engine
+        self._options = options
+        self._outputs = Outputs(node, engine.info)
+        self._image_topic = node.resolve_topic_name("image")
+        self._rectified = calibration.rectified_by_name(self._image_topic, options().rectify)
+        self._infos = calibration.CameraInfos()
+        self._health = diagnostics.Health()
+        self._throttle = LogThrottle()
+        self._worker = LatestFrameWorker(self._work, self._failed, engine.cancel)
+        self._subscriptions: list[Any] = []
+
+    # executor's thread
+
+    def start(self) -> None:
+        self._health = diagnostics.Health()
+        self._worker = LatestFrameWorker(self._work, self._failed, self._engine.cancel)
+        self._worker.start()
+
+    def stop(self) -> bool:
+        """End the frame at work and the thread; False if the frame does not end."""
+        self._unsubscribe()
+        return self._worker.stop()
+
+    def destroy(self) -> None:
+        self._outputs.destroy()
+
+    @property
+    def alive(self) -> bool:
+        return self._worker.alive
+
+    def follow_listeners(self) -> None:
+        """Subscribe the camera while an output has a subscriber; to be called a few times a second."""
+        listened = bool(self._outputs.listened())
+        if listened and not self._subscriptions:
+            self._subscribe()
+        elif not listened and self._subscriptions:
+            self._unsubscribe()
+
+    def status(self, node_name: str) -> DiagnosticStatus:
+        return self._health.status(node_name, self._engine.info.device, self._worker.dropped, bool(self._subscriptions))
+
+    def _subscribe(self) -> None:
+        create, info_topic, take_info = self._node.create_subscription, self._info_topic(), self._infos.add
+        self._subscriptions = [
+            create(Image, "image", self._take, qos.image_input(), qos_overriding_options=qos.overrides()),
+            create(CameraInfo, info_topic, take_info, qos.info_input()),
+            create(CameraInfo, info_topic, take_info, qos.latched_info_input(), event_callbacks=qos.silent_about_mismatch()),
+        ]
+
+    def _unsubscribe(self) -> None:
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions = []
+
+    def _info_topic(self) -> str:
+        """`camera_info` where it is remapped, else the sibling of the resolved image topic."""
+        resolve = self._node.resolve_topic_name
+        if resolve("camera_info") != resolve("camera_info", only_expand=True):
+            return "camera_info"
+        return calibration.sibling(self._image_topic)
+
+    def _take(self, image: Image) -> None:
+        self._health.count_received()
+        self._worker.offer(image)
+
+    # worker's thread
+
+    def _work(self, image: Image) -> None:
+        started = time.perf_counter()
+        options, topics = self._options(), self._outputs.listened()
+        if not topics:
+            return
+        view = self._view_of(image, options)
+        products = process(frame_from(image, view.intrinsics), self._engine, options.processing, wanted_products(topics))
+        self._outputs.publish(topics, products, image.header, view.lens, options.depth_encoding)
+        age = (self._node.get_clock().now().nanoseconds - stamp_ns(image.header.stamp)) * 1e-9
+        self._health.count_processed(products.timings["infer"], age)
+        if TIMING in topics:
+            total, name = time.perf_counter() - started, self._node.get_name()
+            counts = {"dropped": self._worker.dropped, "processed": self._health.processed}
+            self._outputs.publish_timing(diagnostics.timing_array(image.header, name, products, total, age, counts))
+
+    def _view_of(self, image: Image, options: NodeOptions) -> calibration.CameraView:
+        match = self._infos.match(stamp_ns(image.header.stamp))
+        view = calibration.view_of(image, match, rectified=self._rectified, focal=options.focal)
+        self._health.note_calibration(view.source, view.problem)
+        if view.problem and self._throttle.passes(view.problem):
+            self._node.get_logger().warning(f"Calibration from {view.source}: {view.problem}.")
+        elif not view.problem and self._throttle.passes(view.source):
+            self._node.get_logger().info(f"Calibration: {view.source}.")
+        return view
+
+    def _failed(self, error: Exception) -> None:
+        rejected, known = isinstance(error, InputError), isinstance(error, DepthAnythingError)
+        text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
+        self._health.count_trouble(text, rejected=rejected)
+        if not self._throttle.passes(text):
+            return
+        if rejected:
+            self._node.get_logger().warning(f"Picture refused: {text}")
+        else:
+            trace = "" if known else "\n" + "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            self._node.get_logger().error(f"Frame lost: {text}{trace}")
