@@ -177,8 +177,13 @@ def _verb(*arguments: object) -> list[str]:
 
 
 def _node_command(parameters: dict[str, str | int | float | bool], file: Path) -> list[str]:
-    """The executable depth_node. Parameters go through a file (JSON is YAML), where any path is safe."""
-    file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
+    """The executable depth_node. Parameters go through a file (JSON is YAML), where any path is safe.
+
+    The node's reader is best effort, as it should be for a camera on a network; there pictures of 900 kB get lost on a busy machine. The
+    bag's publisher is reliable and the player has time, so here the reader may be so too: then every loss is one of the node's own.
+    """
+    reliable = {f"qos_overrides.{IMAGE}.subscription.reliability": "reliable"}
+    file.write_text(json.dumps({"/**": {"ros__parameters": {**parameters, **reliable}}}), encoding="utf-8")
     remappings = ["-r", f"__ns:={CAMERA}", "-r", f"image:={IMAGE}"]
     return [sys.executable, str(_executable()), "--ros-args", "--params-file", str(file), *remappings]
 
