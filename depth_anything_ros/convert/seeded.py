@@ -42,15 +42,16 @@ _PART_RULES = {
 """Last part of a tensor's name to the centre and the half width of its values."""
 _BIAS_CENTRES = {
     "head.scratch.out2b.bias": (0.8, 0.3),
-    "head.scratch.sky_out2b.bias": (0.13,),
+    "head.scratch.sky_out2b.bias": (0.22,),
     "cam.fc_q.bias": (0.0, 0.0, 0.0, 1.0),
     "cam.fc_fov.bias": (1.0, 1.0),
 }
-"""Depth about two, confidence above two, some sky, and a camera of about 57 degrees that looks ahead."""
+"""Depth about two, confidence above two, sky values around the threshold of 0.3, and a camera of about 57 degrees that looks ahead."""
+_BIAS_SPREAD = 0.01
 _GAINS = {
     "vit.patch_embed.weight": _STREAM,
     "head.scratch.out2b.weight": 0.35,
-    "head.scratch.sky_out2b.weight": 0.12,
+    "head.scratch.sky_out2b.weight": 0.06,
     "cam.fc_t.weight": 0.1,
     "cam.fc_q.weight": 0.1,
     "cam.fc_fov.weight": 0.1,
@@ -89,8 +90,9 @@ def _initialised(spec: TensorSpec, uniform: Float32Array) -> Float32Array:
     part = spec.name.rpartition(".")[2]
     if part in _PART_RULES:
         centre, half_width = _PART_RULES[part]
-        centres = np.asarray(_BIAS_CENTRES.get(spec.name, (centre,)), np.float32)[: uniform.size]
-        return centres + np.float32(half_width) * uniform
+        if spec.name in _BIAS_CENTRES:
+            return np.asarray(_BIAS_CENTRES[spec.name], np.float32)[: uniform.size] + np.float32(_BIAS_SPREAD) * uniform
+        return np.float32(centre) + np.float32(half_width) * uniform
     if len(spec.shape) == 1:
         return np.float32(1.0) + np.float32(0.3) * uniform
     return np.float32(_GAINS.get(spec.name, 1.0) * math.sqrt(3.0 / _fan_in(spec))) * uniform
