@@ -1,0 +1,78 @@
+"""The demo from end to end: pictures in, bag, node and bag in processes of their own, results out."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from bag_tools import verb
+from toy_model import metric_model
+
+from depth_anything_ros.ros.bag_reader import BagReader
+
+pytestmark = [pytest.mark.ros, pytest.mark.native]
+
+
+@pytest.fixture
+def pictures(tmp_path: Path, photo: np.ndarray) -> Path:
+    folder = tmp_path / "my pictures"
+    folder.mkdir()
+    for index in range(3):
+        cv2.imwrite(str(folder / f"{index}.png"), cv2.resize(photo, (160, 120)) // (index + 1))
+    return folder
+
+
+def finish(process: subprocess.Popen[str], timeout: float = 120.0) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=timeout)
+    assert "Traceback" not in err, err
+    return process.returncode, out, err
+
+
+def test_own_pictures_through_the_random_model(tmp_path: Path, pictures: Path) -> None:
+    code, out, err = finish(verb("demo", "--images", pictures, "-o", tmp_path / "out"))
+    assert (code, err) == (0, "")
+    assert "RANDOM WEIGHTS" in out and "NOT depth" in out and "ASSUMED" in out
+    frames, processed, dropped = map(int, re.search(r"(\d+) in, (\d+) processed, (\d+) dropped", out).groups())
+    assert frames == 3 and processed >= 1 and dropped == frames - processed
+    assert float(re.search(r"p50 (\d+) ms", out).group(1)) > 0
+    for name in ("contact_sheet.png", "cloud.png"):
+        assert str(tmp_path / "out" / name) in out
+        assert cv2.imread(str(tmp_path / "out" / name)).std() > 20
+    with BagReader(tmp_path / "out" / "depth") as reader:
+        stamps = {name: [message.data[4:12] for message in reader.messages([name])] for name in reader.topics}
+    assert len(stamps["/camera/image_rect"]) == 3
+    assert len(stamps["/camera/depth/image_rect"]) == processed
+    assert stamps["/camera/points"] == stamps["/camera/depth/image_rect"]
+    # A busy machine may skip pictures, but never the newest.
+    assert stamps["/camera/depth/image_rect"][-1] == stamps["/camera/image_rect"][-1]
+
+
+def test_metric_model_needs_no_scale(tmp_path: Path, pictures: Path) -> None:
+    code, out, _ = finish(verb("demo", "--images", pictures, "--model", metric_model(tmp_path), "-o", tmp_path / "out"))
+    assert code == 0 and "3 in" in out
+    assert "scale" not in (tmp_path / "out" / "parameters.yaml").read_text()
+
+
+def test_mistakes_are_one_line(tmp_path: Path, pictures: Path) -> None:
+    code, _, err = finish(verb("demo", "--images", pictures, "--model", tmp_path / "none.gguf", "-o", tmp_path / "out"))
+    assert (code, err.count("\n")) == (3, 1)
+    code, _, err = finish(verb("demo", "--images", tmp_path / "none", "-o", tmp_path / "out"))
+    assert (code, err.count("\n")) == (4, 1)
+
+
+@pytest.mark.case(50)
+def test_interrupt_takes_the_children_along(tmp_path: Path, pictures: Path) -> None:
+    process = verb("demo", "--images", pictures, "-o", tmp_path / "out")
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "node.log").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert finish(process, 15)[0] == 130
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in listed
