@@ -104,7 +104,7 @@ def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: s
     """Status of the model side. Random weights and unknown checkpoints keep it at WARN."""
     if info is None:
         level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN
-        return _status(f"{node_name}: engine", "", level, problem or f"no model is loaded ({state})", {"state": state})
+        return _status(f"{node_name}: engine", "", level, problem or "no model is loaded", {"state": state})
     values = {
         "state": state,
         "model": info.path,
@@ -115,8 +115,8 @@ def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: s
         "parameters": str(info.parameters),
     }
     doubt = _doubt(info)
-    level = DiagnosticStatus.WARN if doubt else DiagnosticStatus.OK
-    return _status(f"{node_name}: engine", info.device, level, doubt or state, values)
+    level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN if doubt else DiagnosticStatus.OK
+    return _status(f"{node_name}: engine", info.device, level, problem or doubt or state, values)
 
 
 def _doubt(info: ModelInfo) -> str:

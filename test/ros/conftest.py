@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import rclpy
 from rig import NodeProcess, Rig
 
 
@@ -28,22 +27,22 @@ def own_domain() -> None:
 
 @pytest.fixture
 def rig(own_domain: None) -> Iterator[Rig]:
-    rclpy.init()
-    try:
-        with Rig() as rig:
-            yield rig
-    finally:
-        rclpy.shutdown()
+    rig = Rig()
+    yield rig
+    rig.close()
 
 
 @pytest.fixture
 def start(tmp_path: Path, own_domain: None) -> Iterator[Callable[..., NodeProcess]]:
-    """Starts node processes and sees to it that all are gone at the end of the test."""
+    """Starts node processes, waits until they are ready unless told not to, and sees to it that all are gone at the end of the test."""
     processes: list[NodeProcess] = []
 
-    def start(*arguments: str, **engine: object) -> NodeProcess:
-        processes.append(NodeProcess(tmp_path / f"node{len(processes)}.log", arguments, engine))
-        return processes[-1]
+    def start(*arguments: str, ready: bool = True, **engine: object) -> NodeProcess:
+        process = NodeProcess(tmp_path / f"node{len(processes)}.log", arguments, engine)
+        processes.append(process)
+        if ready:
+            process.wait_until_ready()
+        return process
 
     yield start
     for process in processes:

@@ -129,7 +129,7 @@ def test_signals_during_load_warm_up_and_frames(rig: Rig, start: Start, models: 
     camera = rig.camera()
     rig.listen("relative/image")
     for _ in range(4):
-        node = start(*arguments(models["any_view"], resolution=1008), native=True)
+        node = start(*arguments(models["any_view"], resolution=1008), ready=False, native=True)
         end = time.monotonic() + moments.uniform(0.8, 4.0)
         while time.monotonic() < end:
             camera.publish(image_message(picture(64, 48), 1))
@@ -162,7 +162,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_start(start: Start, models: dict
     folder = tmp_path / "models with spaces שלום Ж"
     folder.mkdir()
     for name, path in broken_models(folder, models["any_view"]).items():
-        node = start(*arguments(path), native=True)
+        node = start(*arguments(path), ready=False, native=True)
         assert node.wait(5.0) == 3, f"{name}: {node.log}"
         (line,) = [line for line in node.log.splitlines() if line.strip()]
         assert f"{name}.gguf" in line and "ERROR" in line, line

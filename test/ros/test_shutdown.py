@@ -42,7 +42,7 @@ def test_while_a_long_frame_is_at_work(rig: Rig, start: Start, number: int) -> N
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("stage", [{"load_seconds": 20.0}, {"seconds": 20.0}], ids=["load", "warm_up"])
 def test_during_load_and_warm_up(start: Start, number: int, stage: dict[str, float]) -> None:
-    node = start(*MODEL, **stage)
+    node = start(*MODEL, ready=False, **stage)
     time.sleep(2.0)
     assert node.running
     node.signal(number)
@@ -52,7 +52,6 @@ def test_during_load_and_warm_up(start: Start, number: int, stage: dict[str, flo
 @pytest.mark.case(50)
 def test_twice_in_a_row(rig: Rig, start: Start) -> None:
     node = start(*MODEL)
-    node.wait_for_log("ready in")
     node.signal(signal.SIGINT)
     node.signal(signal.SIGINT)
     time.sleep(0.05)
@@ -66,7 +65,7 @@ def test_at_random_moments_of_a_running_stream(rig: Rig, start: Start) -> None:
     rig.listen("depth/image_rect", "points", "depth/camera_info")
     camera = rig.camera()
     for turn in range(10):
-        node = start(*MODEL, seconds=0.03)
+        node = start(*MODEL, ready=False, seconds=0.03)
         end = time.monotonic() + moments.uniform(0.6, 2.5)
         while time.monotonic() < end:
             camera.publish(image_message(PICTURE, 1))
@@ -97,7 +96,7 @@ def test_a_start_that_cannot_work(start: Start, arguments: tuple[str, ...], engi
 
 @pytest.mark.case(69)
 def test_without_autostart_a_failed_load_leaves_the_node_there(rig: Rig, start: Start) -> None:
-    node = start(*MODEL, "-p", "autostart:=false", missing=True)
+    node = start(*MODEL, "-p", "autostart:=false", ready=False, missing=True)
     assert not rig.change_state(Transition.TRANSITION_CONFIGURE)
     assert "fake.gguf: no such file." in node.log and node.running
     assert not rig.change_state(Transition.TRANSITION_CONFIGURE), "still unconfigured, so it may be tried again"
@@ -111,7 +110,7 @@ def assert_clean_end_ignoring_errors(node: NodeProcess) -> None:
 
 def test_the_whole_life(rig: Rig, start: Start) -> None:
     """configure, activate, deactivate in the middle of a frame, activate, clean up, and all over again."""
-    node = start(*MODEL, "-p", "autostart:=false", seconds=0.2)
+    node = start(*MODEL, "-p", "autostart:=false", ready=False, seconds=0.2)
     rig.listen("depth/image_rect")
     camera = rig.camera()
     for _ in range(2):
