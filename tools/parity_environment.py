@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Make the environment with PyTorch (CPU build) and the official package: ``parity_environment.py FOLDER``. What is there is kept."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import environment
+
+OFFICIAL = "depth-anything-3==0.1.1"
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print("usage: parity_environment.py FOLDER", file=sys.stderr)
+        return 2
+    folder = Path(arguments[0]).absolute()
+    environment.main([str(folder), "parity"])
+    python = str(folder / "bin" / "python")
+    wanted = f"from importlib.metadata import version; assert version('depth-anything-3') == '{OFFICIAL.partition('==')[2]}'"
+    if subprocess.run([python, "-c", wanted], stderr=subprocess.DEVNULL).returncode != 0:
+        print(f"Installing {OFFICIAL} ...", flush=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", OFFICIAL], check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
