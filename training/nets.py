@@ -124,6 +124,23 @@ def _drop_ray_branch(head):
         delattr(head.scratch, name)
 
 
+@torch.no_grad()
+def whiten(net, pictures):
+    """Start the patch embedding with the principal components of picture patches, each scaled to unit variance.
+
+    Neighbouring pixels are alike, so random filters all see the mean brightness; these see edges from the first step on.
+    pictures: [N, 3, H, W], normalised.
+    """
+    convolution = net.backbone.pretrained.patch_embed.proj
+    patches = nn.functional.unfold(pictures, convolution.kernel_size, stride=convolution.stride).transpose(1, 2).flatten(0, 1)
+    mean = patches.mean(0)
+    variances, components = torch.linalg.eigh(torch.cov((patches - mean).T))
+    count = convolution.out_channels
+    filters = components[:, -count:].T / (variances[-count:, None] + 0.05).sqrt()
+    convolution.weight.copy_(filters.view_as(convolution.weight))
+    convolution.bias.copy_(-filters @ mean)
+
+
 def _waves(grid, channels):
     """Smooth start of the position table, [grid * grid, channels], so that every picture size reads something sensible from it."""
     place = (torch.arange(grid) + 0.5) / grid

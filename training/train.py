@@ -8,6 +8,7 @@ The learning rate rises, stays, and falls to nothing over the last `--decay` ste
 """
 
 import argparse
+import os
 import time
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from . import losses
 from .batches import Source
 from .dataset import STATE
-from .nets import NanoNet, NanoShape
+from .nets import NanoNet, NanoShape, whiten
 from .pause import wait_while_paused
 from .validate import quick_score
+from .workers import share_gradients, start
 
 SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 500, 100  # seconds, steps, steps
 
@@ -28,13 +30,14 @@ SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 500, 100  # seconds, steps, steps
 class Training:
     """Net, moving average, optimisers and random state: all that a checkpoint holds."""
 
-    def __init__(self, name, options):
-        self.name, self.options, self.step, self.pictures = name, options, 0, 0
-        self.folder = options.state / name
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, options, rank):
+        self.name, self.options, self.rank, self.step, self.pictures = options.net, options, rank, 0, 0
+        self.folder = options.state / self.name
         torch.manual_seed(options.seed)
-        shape = NanoShape(multi_view=name == "any-view")
+        shape = NanoShape(multi_view=self.name == "any-view")
         self.net = NanoNet(shape)
+        self.source = Source(options.state / "pictures", "train", options.seed)
+        whiten(self.net, self.source.batch(256, 1, options.width).picture[:, 0])
         if options.start:
             inherit(self.net, torch.load(options.state / options.start / "last.pt", weights_only=False)["average"])
         self.average = {key: value.clone() for key, value in self.net.state_dict().items()}
@@ -45,8 +48,8 @@ class Training:
             torch.optim.Muon(matrices, lr=options.matrix_rate, weight_decay=0.05, adjust_lr_fn="match_rms_adamw"),
             torch.optim.AdamW(others, lr=options.rate, weight_decay=0.02, betas=(0.9, 0.98)),
         ]
-        self.source = Source(options.state / "pictures", "train", options.seed)
         self.random = np.random.default_rng(options.seed)
+        self.source.random = np.random.default_rng([options.seed, rank, 0])
 
     def resume(self, which):
         path = self.folder / f"{which}.pt"
@@ -58,7 +61,8 @@ class Training:
         for optimiser, state in zip(self.optimisers, saved["optimisers"]):
             optimiser.load_state_dict(state)
         self.step, self.pictures = saved["step"], saved["pictures"]
-        self.random.bit_generator.state, self.source.random.bit_generator.state = saved["random"]
+        self.random.bit_generator.state = saved["random"]
+        self.source.random = np.random.default_rng([self.options.seed, self.rank, self.step])
 
     def save(self, which="last"):
         state = {
@@ -67,7 +71,7 @@ class Training:
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "step": self.step,
             "pictures": self.pictures,
-            "random": (self.random.bit_generator.state, self.source.random.bit_generator.state),
+            "random": self.random.bit_generator.state,
         }
         partial = self.folder / "partial.tmp"
         torch.save(state, partial)
@@ -90,11 +94,12 @@ class Training:
                 group["lr"] = highest * self.share()
             optimiser.zero_grad()
         sum(terms.values()).backward()
+        share_gradients(self.net.parameters())
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
         for optimiser in self.optimisers:
             optimiser.step()
         self.step += 1
-        self.pictures += batch.depth.shape[0] * views
+        self.pictures += batch.depth.shape[0] * views * self.options.workers
         self._average()
         return {key: float(value.detach()) for key, value in terms.items()}
 
@@ -120,10 +125,13 @@ def inherit(net, state):
 
 def run(training):
     """Train to `--steps`, with a line in `log.txt` now and then, a score on validation pictures, and a checkpoint every two minutes."""
-    with open(training.folder / "log.txt", "a") as log:
+    first = training.rank == 0
+    with open(training.folder / "log.txt" if first else os.devnull, "a") as log:
         saved = time.monotonic()
         while training.step < training.options.steps:
             _stretch(training, log)
+            if not first:
+                continue
             if training.step % SCORE_EVERY == 0 or training.step == training.options.steps:
                 score = quick_score(training.net, training.average, training.options.state / "pictures", training.options.width)
                 print(f"step {training.step} validation {score}", file=log, flush=True)
@@ -138,7 +146,7 @@ def _stretch(training, log):
     count = min(LOG_EVERY - training.step % LOG_EVERY, options.steps - training.step)
     for _ in range(count):
         wait_while_paused(options.state)
-        if training.step == options.steps - options.decay:
+        if training.rank == 0 and training.step == options.steps - options.decay:
             training.save("plateau")
         for key, value in training.advance().items():
             sums[key] = sums.get(key, 0.0) + value / count
@@ -146,7 +154,8 @@ def _stretch(training, log):
     terms = " ".join(f"{key} {value:.4f}" for key, value in sums.items())
     line = f"step {training.step} pictures {training.pictures} width {options.width} rate {training.share():.2f} {speed:.1f}/s {terms}"
     print(line, file=log, flush=True)
-    print(f"\r{training.step / options.steps:6.1%} {line}", end="", flush=True)
+    if training.rank == 0:
+        print(f"\r{training.step / options.steps:6.1%} {line}", end="", flush=True)
     training.source.refresh()
 
 
@@ -164,12 +173,18 @@ def main(arguments=None):
     parser.add_argument("--rate", type=float, default=1e-3, help="highest learning rate of AdamW: convolutions, norms, biases, heads")
     parser.add_argument("--matrix-rate", type=float, default=2.5e-3, help="highest learning rate of Muon: the matrices of the backbone")
     parser.add_argument("--average", type=float, default=0.999, help="decay of the moving average of the weights")
-    parser.add_argument("--threads", type=int, default=1, help="more than one is slower when the cores are shared")
+    parser.add_argument("--workers", type=int, default=1, help="processes of one thread; each adds a batch to every step")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    training = Training(options.net, options)
+    (options.state / options.net).mkdir(parents=True, exist_ok=True)
+    start(work, options, options.state / options.net)
+
+
+def work(rank, options):
+    """What every process does."""
+    torch.set_num_threads(1)
+    training = Training(options, rank)
     training.resume(options.resume)
     run(training)
 
