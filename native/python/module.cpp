@@ -10,18 +10,6 @@ namespace da::python {
 
 namespace {
 
-const char* kind_name(DepthKind kind) {
-    switch (kind) {
-        case DepthKind::metric:
-            return "metric";
-        case DepthKind::relative_depth:
-            return "relative_depth";
-        case DepthKind::relative_inverse_depth:
-            return "relative_inverse_depth";
-    }
-    return "unknown";
-}
-
 // Text from files may not be UTF-8.
 py::str text(const std::string& bytes) {
     return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace"));
@@ -39,7 +27,7 @@ py::dict info_dict(const ModelInfo& info) {
     result["path"] = text(info.path);
     result["checkpoint"] = text(info.checkpoint);
     result["architecture"] = info.architecture;
-    result["kind"] = kind_name(info.kind);
+    result["kind"] = to_string(info.kind);
     result["needs_focal"] = info.needs_focal;
     result["license"] = text(info.license);
     result["has_confidence"] = info.has_confidence;
@@ -66,7 +54,7 @@ py::dict prediction_dict(Prediction prediction) {
     for (Stage& stage : prediction.stages) {
         stages[py::str(stage.name)] = to_array(std::move(stage.values), {stage.shape.begin(), stage.shape.end()});
     }
-    result["kind"] = kind_name(prediction.kind);
+    result["kind"] = to_string(prediction.kind);
     result["depth"] = map_array(std::move(prediction.depth));
     result["confidence"] = optional_map(prediction.confidence);
     result["sky"] = optional_map(prediction.sky);

@@ -216,18 +216,6 @@ void read_facts(Reader& reader, Hparams& hparams) {
 
 }  // namespace
 
-const char* to_string(DepthKind kind) {
-    switch (kind) {
-        case DepthKind::metric:
-            return "metric";
-        case DepthKind::relative_depth:
-            return "relative_depth";
-        case DepthKind::relative_inverse_depth:
-            return "relative_inverse_depth";
-    }
-    return "unknown";
-}
-
 Hparams read_hparams(const GgufFile& file) {
     Reader reader(file);
     check_family(file, reader);

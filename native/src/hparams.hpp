@@ -65,6 +65,4 @@ struct Hparams {
 // Throws Error("model.key") that lists every key that is missing or wrong, Error("model.unsupported") for a file of another kind of model.
 Hparams read_hparams(const GgufFile& file);
 
-const char* to_string(DepthKind kind);
-
 }  // namespace da

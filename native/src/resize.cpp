@@ -95,29 +95,41 @@ Pixels area_blocks(const ImageView& picture, Size size, int fx, int fy) {
 
 // ---- cubic ----------------------------------------------------------------------------------------------------------------------
 
-// On x86 OpenCV hands cubic resizing to IPP, which mixes in float32 along x, then along y. So do we, on every machine.
+// On x86 OpenCV hands cubic resizing to IPP, which mixes in float32 along x, then along y. Pictures with a side under four pixels stay with
+// OpenCV's own code: weights in 11-bit fixed point, rows mixed along x in integers. So do we, on every machine.
+constexpr int kSmallestSideOfIpp = 4;
+constexpr float kFixedPoint = 2048.0f;
+
 struct CubicTaps {
     std::array<int, 4> index;
     std::array<float, 4> weight;
 };
 
-std::vector<CubicTaps> cubic_taps(int input, int output) {
-    constexpr double a = -0.75;
-    const auto near = [](double t) { return ((a + 2) * t - (a + 3)) * t * t + 1; };
-    const auto far = [](double t) { return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a; };
-    const double scale = static_cast<double>(input) / output;
+template <typename Real>
+std::array<Real, 4> cubic_weights(Real t) {
+    constexpr Real a = -0.75;
+    const auto near = [](Real u) { return ((a + 2) * u - (a + 3)) * u * u + 1; };
+    const Real far = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a;
+    return {far, near(t), near(1 - t), 1 - far - near(t) - near(1 - t)};
+}
+
+std::vector<CubicTaps> cubic_taps(int input, int output, bool fixed_point) {
     std::vector<CubicTaps> taps(output);
     for (int i = 0; i < output; ++i) {
-        const double source = (i + 0.5) * scale - 0.5, floor = std::floor(source), t = source - floor;
-        const double weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+        const double source = (i + 0.5) * scale_of(input, output) - 0.5;
+        const double position = fixed_point ? static_cast<double>(static_cast<float>(source)) : source;
+        const double floor = std::floor(position);
+        const auto exact = cubic_weights(position - floor);
+        const auto rounded = cubic_weights(static_cast<float>(position - floor));
         for (int k = 0; k < 4; ++k) {
             taps[i].index[k] = std::clamp(static_cast<int>(floor) - 1 + k, 0, input - 1);
-            taps[i].weight[k] = static_cast<float>(weights[k]);
+            taps[i].weight[k] = fixed_point ? std::nearbyint(rounded[k] * kFixedPoint) : static_cast<float>(exact[k]);
         }
     }
     return taps;
 }
 
+// Exact in fixed point: products and sums of these integers stay below 2^24.
 void cubic_row(const std::uint8_t* source, const std::vector<CubicTaps>& columns, float* target) {
     for (const CubicTaps& taps : columns) {
         for (int c = 0; c < kChannels; ++c) {
@@ -128,11 +140,29 @@ void cubic_row(const std::uint8_t* source, const std::vector<CubicTaps>& columns
     }
 }
 
-void mix_rows(const std::array<const float*, 4>& rows, const std::array<float, 4>& weights, std::size_t width, std::uint8_t* target) {
+using Rows = std::array<const float*, 4>;
+
+void mix_rows(const Rows& rows, const std::array<float, 4>& weights, std::size_t width, std::uint8_t* target) {
     for (std::size_t x = 0; x < width; ++x) {
         float sum = 0.0f;
         for (int k = 0; k < 4; ++k) sum += weights[k] * rows[k][x];
         target[x] = to_byte(sum);
+    }
+}
+
+// OpenCV's own code mixes eight values at a time in float, from the last row to the first, and the rest of a row in integers.
+void mix_rows_fixed_point(const Rows& rows, const std::array<float, 4>& weights, std::size_t width, std::uint8_t* target) {
+    constexpr std::size_t block = 8;
+    constexpr std::int64_t one = 1 << 22;
+    const std::size_t vectorised = width / block * block;
+    for (std::size_t x = 0; x < width; ++x) {
+        float sum = 0.0f;
+        std::int64_t exact = one / 2;
+        for (int k = 3; k >= 0; --k) {
+            sum = rows[k][x] * (weights[k] * (1.0f / one)) + sum;
+            exact += static_cast<std::int64_t>(rows[k][x]) * static_cast<std::int64_t>(weights[k]);
+        }
+        target[x] = x < vectorised ? to_byte(sum) : static_cast<std::uint8_t>(std::clamp<std::int64_t>(exact >> 22, 0, 255));
     }
 }
 
@@ -146,14 +176,17 @@ Pixels resize_area(const ImageView& picture, Size size) {
 }
 
 Pixels resize_cubic(const ImageView& picture, Size size) {
-    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width), rows = cubic_taps(picture.height, size.height);
+    const bool fixed_point = std::min(picture.width, picture.height) < kSmallestSideOfIpp;
+    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width, fixed_point);
+    const std::vector<CubicTaps> rows = cubic_taps(picture.height, size.height, fixed_point);
+    const auto mix = fixed_point ? mix_rows_fixed_point : mix_rows;
     Pixels result = empty(size);
     const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
     // Each source row is mixed along x once, kept in a ring of the four that a destination row may need.
     std::array<std::vector<float>, 4> ring;
     std::array<int, 4> held = {-1, -1, -1, -1};
     for (int y = 0; y < size.height; ++y) {
-        std::array<const float*, 4> sources;
+        Rows sources;
         for (int k = 0; k < 4; ++k) {
             const int source = rows[y].index[k], slot = source % 4;
             if (held[slot] != source) {
@@ -163,7 +196,7 @@ Pixels resize_cubic(const ImageView& picture, Size size) {
             }
             sources[k] = ring[slot].data();
         }
-        mix_rows(sources, rows[y].weight, width, result.values.data() + y * width);
+        mix(sources, rows[y].weight, width, result.values.data() + y * width);
     }
     return result;
 }

@@ -17,6 +17,19 @@ enum class DepthKind {
     relative_inverse_depth  // 1/z with unknown scale and shift; near is large
 };
 
+// The name that metadata, Python and ROS use.
+inline const char* to_string(DepthKind kind) {
+    switch (kind) {
+        case DepthKind::metric:
+            return "metric";
+        case DepthKind::relative_depth:
+            return "relative_depth";
+        case DepthKind::relative_inverse_depth:
+            return "relative_inverse_depth";
+    }
+    return "unknown";
+}
+
 // Pinhole intrinsics in pixels of an image of `size`.
 struct Intrinsics {
     Size size;

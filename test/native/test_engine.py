@@ -1,0 +1,179 @@
+"""The Python face of the engine: what it takes, what it refuses and how, and that it lets other threads work."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from toy_model import any_view_model, metric_model, mono_model
+
+from depth_anything_ros import (
+    CancelledError,
+    DepthAnythingError,
+    DepthKind,
+    DeviceError,
+    Engine,
+    EngineOptions,
+    InputError,
+    Intrinsics,
+    ModelError,
+    OptionError,
+    Wanted,
+)
+
+pytestmark = pytest.mark.native
+
+PICTURE = np.random.default_rng(0).integers(0, 256, (90, 120, 3), dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def engine(models):
+    with Engine.load(any_view_model(models), threads=1, resolution=112) as loaded:
+        yield loaded
+
+
+def refusal(kind, code, action):
+    with pytest.raises(kind) as caught:
+        action()
+    assert isinstance(caught.value, DepthAnythingError) and caught.value.code == code
+    return str(caught.value)
+
+
+def test_prediction_of_an_any_view_model(engine):
+    prediction = engine.infer(PICTURE)
+    assert prediction.kind is DepthKind.RELATIVE_DEPTH
+    assert prediction.depth.dtype == np.float32 and prediction.depth.shape == (84, 112) == prediction.confidence.shape
+    assert (prediction.width, prediction.height) == engine.processed_size(120, 90) == (112, 84)
+    assert (prediction.depth > 0).all() and (prediction.confidence >= 1).all() and prediction.sky is None
+    assert (prediction.intrinsics.width, prediction.intrinsics.height) == (112, 84)
+    rotation = prediction.extrinsics[:, :3]
+    assert np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-5) and np.isclose(np.linalg.det(rotation), 1, atol=1e-5)
+    assert prediction.timings.compute > 0
+
+
+def test_only_what_is_wanted_is_given(engine):
+    bare = engine.infer(PICTURE, wanted=Wanted(confidence=False, sky=False, pose=False))
+    assert bare.confidence is None and bare.intrinsics is None and bare.extrinsics is None
+    assert np.array_equal(bare.depth, engine.infer(PICTURE).depth)
+
+
+def test_mono_model_gives_sky_and_no_camera(models):
+    with Engine.load(mono_model(models), threads=1, resolution=112) as mono:
+        prediction = mono.infer(PICTURE)
+    assert prediction.sky.shape == prediction.depth.shape and (prediction.sky >= 0).all()
+    assert prediction.confidence is None and prediction.intrinsics is None
+
+
+@pytest.mark.case(27)
+def test_metres_are_proportional_to_the_focal_length(models, engine):
+    def depth(loaded, focal):
+        return loaded.infer(PICTURE, intrinsics=Intrinsics(120, 90, focal, focal, 60, 45))
+
+    with Engine.load(metric_model(models), threads=1, resolution=112) as metric:
+        assert metric.info.needs_focal and metric.infer(PICTURE).kind is DepthKind.RELATIVE_DEPTH
+        near, far = depth(metric, 300.0), depth(metric, 900.0)
+        assert near.kind is far.kind is DepthKind.METRIC
+        assert np.allclose(far.depth, 3 * near.depth, rtol=1e-6)
+        assert "positive" in refusal(InputError, "input.intrinsics", lambda: depth(metric, 0.0))
+    assert np.array_equal(depth(engine, 300.0).depth, depth(engine, 900.0).depth)
+
+
+def test_pictures_that_are_refused(engine):
+    def message(code, picture):
+        return refusal(InputError, code, lambda: engine.infer(picture))
+
+    assert "float32" in message("input.shape", PICTURE.astype(np.float32))
+    assert "[90, 120]" in message("input.shape", PICTURE[:, :, 0])
+    assert "[90, 120, 4]" in message("input.shape", np.zeros((90, 120, 4), np.uint8))
+    assert "no pixels" in message("input.shape", PICTURE[:0])
+    assert "ascontiguousarray" in message("input.stride", PICTURE[:, ::2])
+    assert "ascontiguousarray" in message("input.stride", PICTURE[::-1])
+    assert "ascontiguousarray" in message("input.stride", PICTURE[:, :, ::-1])
+    assert engine.infer(PICTURE).depth.shape == (84, 112)
+
+
+def test_options_that_are_refused(models):
+    path = any_view_model(models)
+    assert "thread" in refusal(OptionError, "option.unknown", lambda: Engine.load(path, treads=2))
+    refusal(OptionError, "option.range", lambda: Engine.load(path, threads=-1))
+    refusal(OptionError, "option.range", lambda: Engine.load(path, resolution=1_000_000))
+    refusal(DeviceError, "device.unavailable", lambda: Engine.load(path, device="cuda"))
+    assert "memory_limit" in refusal(DeviceError, "device.memory", lambda: Engine.load(path, EngineOptions(memory_limit=1000)))
+
+
+@pytest.mark.case(69)
+def test_files_that_are_no_models(tmp_path):
+    refusal(ModelError, "model.missing", lambda: Engine.load(tmp_path / "none.gguf"))
+    assert "folder" in refusal(ModelError, "model.format", lambda: Engine.load(tmp_path))
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 64)
+    assert str(broken) in refusal(ModelError, "model.format", lambda: Engine.load(broken))
+
+
+@pytest.mark.case(70)
+@pytest.mark.parametrize(
+    "name", ["with space.gguf", "מודל.gguf", "модель.gguf", "🤖.gguf", "quo'te\".gguf", "a" * 245 + ".gguf", "trailing .gguf "]
+)
+def test_paths_in_any_script(models, tmp_path, name):
+    path = tmp_path / name
+    path.symlink_to(any_view_model(models))
+    with Engine.load(path, threads=1) as loaded:
+        assert loaded.info.path == str(path)
+
+
+@pytest.mark.case(68)
+def test_text_in_a_file_need_not_be_utf8(models, tmp_path):
+    data = any_view_model(models).read_bytes()
+    assert data.count(b"seeded-any-view") == 1
+    path = tmp_path / "bytes.gguf"
+    path.write_bytes(data.replace(b"seeded-any-view", b"seeded-\xff\xfe\xfd-view"))
+    with Engine.load(path, threads=1) as loaded:
+        assert loaded.info.checkpoint == "seeded-\ufffd\ufffd\ufffd-view"
+
+
+def test_other_threads_run_during_an_inference(models):
+    with Engine.load(any_view_model(models), threads=1) as loaded:
+        loaded.warm_up(640, 480)
+        ticks, done = [], threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks.append(time.perf_counter())
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        start = time.perf_counter()
+        loaded.infer(np.zeros((480, 640, 3), np.uint8))
+        end = time.perf_counter()
+        done.set()
+        thread.join()
+    during = [tick for tick in ticks if start < tick < end]
+    assert len(during) >= 5, f"{len(during)} ticks in {end - start:.3f} s"
+
+
+def test_cancel_raises_in_the_running_call_and_the_next_one_works(models):
+    with Engine.load(any_view_model(models), threads=1, resolution=1400) as loaded:
+        caught = []
+
+        def run():
+            try:
+                loaded.infer(np.zeros((1400, 1400, 3), np.uint8))
+            except CancelledError as error:
+                caught.append(error.code)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        deadline = time.monotonic() + 30
+        while thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.2)
+            loaded.cancel()
+        thread.join(1)
+        assert caught == ["engine.cancelled"]
+        loaded.cancel()  # without a running call it does nothing
+        assert loaded.infer(PICTURE[:28, :28]).depth.shape == (1400, 1400)
