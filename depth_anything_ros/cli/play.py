@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
             clock=arguments.clock,
             wait=arguments.wait,
             wait_for=tuple(arguments.wait_for),
+            readers=arguments.readers,
         )
         with BagReader(arguments.bag) as reader:
             with middleware(args=[]):

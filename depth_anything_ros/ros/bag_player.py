@@ -41,13 +41,17 @@ class PlayOptions:
     wait: float = 10.0
     """Seconds to wait at most for readers before the first message."""
     wait_for: tuple[str, ...] = ()
-    """Published names that must have a reader; empty: any topic."""
+    """Published names that must have readers; empty: any topic."""
+    readers: int = 1
+    """How many each of them must have."""
 
     def __post_init__(self) -> None:
         if not 0 < self.rate < float("inf"):
             raise OptionError("option.range", f"rate {self.rate} must be a positive number.")
         if self.loop < 0:
             raise OptionError("option.range", f"loop {self.loop} must be 0 (without end) or more.")
+        if self.readers < 1:
+            raise OptionError("option.range", f"readers {self.readers} must be 1 or more.")
 
 
 def play(reader: BagReader, options: PlayOptions, stopping: Callable[[], bool], report: Callable[[str], None]) -> dict[str, int]:
@@ -116,14 +120,15 @@ class _Player:
                 readers, settled = found, now + _SETTLE
             if now >= deadline:
                 if self._missing():
-                    self._report(f"no reader of {', '.join(self._missing())} after {self._options.wait:g} s; playing all the same")
+                    self._report(f"too few readers of {', '.join(self._missing())} after {self._options.wait:g} s; playing all the same")
                 return
             if not self._missing() and now >= settled:
                 return
             time.sleep(_POLL)
 
     def _missing(self) -> list[str]:
-        heard = {publisher.topic_name for publisher in self._publishers.values() if publisher.get_subscription_count()}
+        least = self._options.readers
+        heard = {publisher.topic_name for publisher in self._publishers.values() if publisher.get_subscription_count() >= least}
         if self._awaited:
             return [name for name in self._awaited if name not in heard]
         return [] if heard else ["any topic"]

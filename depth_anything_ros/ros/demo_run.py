@@ -73,7 +73,8 @@ class DemoRun:
                 progress("the node loads its model")
                 self._go_on(processes, stopping)
                 watch.look()
-            player = processes.start("play", _verb("play", self.bag, "--rate", self.rate))
+            # Two readers: the recorder and the node.
+            player = processes.start("play", _verb("play", self.bag, "--rate", self.rate, "--wait-for", IMAGE, "--readers", 2))
             while not watch.finished(player.poll() is not None, self.slowest):
                 progress(f"{watch.processed} frames have become depth")
                 self._go_on(processes, stopping)

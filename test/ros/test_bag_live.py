@@ -95,6 +95,18 @@ def test_rate_loop_remap_and_selection(tmp_path: Path, verbs: object) -> None:
     assert (stamps[-1] - stamps[0]) * 1e-9 == pytest.approx(3 * 0.78 / 4, abs=0.2)
 
 
+def test_waits_for_the_second_reader(tmp_path: Path, verbs: object) -> None:
+    messages = some_messages(5)
+    player = verbs("play", write_bag(tmp_path / "in", messages), "--wait-for", "/image", "/text", "--readers", 2, "--wait", 30)
+    first = verbs("record", "-o", tmp_path / "a", "--count", len(messages), "/image", "/text")
+    assert "recording" in first.stdout.readline() and "recording" in first.stdout.readline()
+    time.sleep(1.0)
+    assert player.poll() is None and first.poll() is None
+    second = verbs("record", "-o", tmp_path / "b", "--count", len(messages), "/image", "/text")
+    assert [finish(process)[0] for process in (player, first, second)] == [0, 0, 0]
+    assert content(tmp_path / "a") == content(tmp_path / "b") == expected(messages)
+
+
 def test_clock_tells_the_recorded_time(tmp_path: Path, verbs: object) -> None:
     messages = some_messages(40)
     bag = write_bag(tmp_path / "in", messages)
@@ -214,6 +226,7 @@ def test_existing_output_is_not_touched(tmp_path: Path, verbs: object) -> None:
         ("--rate", "0"),
         ("--rate", "nan"),
         ("--loop", "-1"),
+        ("--readers", "0"),
         ("--topics", "/nothing"),
         ("--remap", "/image"),
         ("--remap", "/image:=not valid"),

@@ -43,7 +43,8 @@ def test_own_pictures_through_the_random_model(tmp_path: Path, pictures: Path) -
     assert float(re.search(r"p50 (\d+) ms", out).group(1)) > 0
     for name in ("contact_sheet.png", "cloud.png"):
         assert str(tmp_path / "out" / name) in out
-        assert cv2.imread(str(tmp_path / "out" / name)).std() > 20
+        picture = cv2.imread(str(tmp_path / "out" / name))
+        assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 1000
     with BagReader(tmp_path / "out" / "depth") as reader:
         stamps = {name: [message.data[4:12] for message in reader.messages([name])] for name in reader.topics}
     assert len(stamps["/camera/image_rect"]) == 3
@@ -54,8 +55,8 @@ def test_own_pictures_through_the_random_model(tmp_path: Path, pictures: Path) -
 
 
 def test_metric_model_needs_no_scale(tmp_path: Path, pictures: Path) -> None:
-    code, out, _ = finish(verb("demo", "--images", pictures, "--model", metric_model(tmp_path), "-o", tmp_path / "out"))
-    assert code == 0 and "3 in" in out
+    code, out, err = finish(verb("demo", "--images", pictures, "--model", metric_model(tmp_path), "-o", tmp_path / "out"))
+    assert (code, err) == (0, "") and "3 in" in out
     assert "scale" not in (tmp_path / "out" / "parameters.yaml").read_text()
 
 
