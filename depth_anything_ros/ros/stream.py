@@ -6,6 +6,7 @@ finds its calibration, computes what is listened to, and publishes it.
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from collections.abc import Callable
@@ -46,7 +47,8 @@ class CameraStream:
         self._rectified = calibration.rectified_by_name(self._image_topic, options().rectify)
         self._infos = calibration.CameraInfos()
         self._health = diagnostics.Health()
-        self._throttle = LogThrottle()
+        self._faults = LogThrottle()
+        self._remarks = LogThrottle(period=math.inf)
         self._worker = LatestFrameWorker(self._work, self._failed, engine.cancel)
         self._subscriptions: list[Any] = []
 
@@ -125,17 +127,18 @@ class CameraStream:
         match = self._infos.match(stamp_ns(image.header.stamp))
         view = calibration.view_of(image, match, rectified=self._rectified, focal=options.focal)
         self._health.note_calibration(view.source, view.problem)
-        if view.problem and self._throttle.passes(view.problem):
-            self._node.get_logger().warning(f"Calibration from {view.source}: {view.problem}.")
-        elif not view.problem and self._throttle.passes(view.source):
-            self._node.get_logger().info(f"Calibration: {view.source}.")
+        if self._remarks.passes(f"{view.source}: {view.problem}"):
+            if view.problem:
+                self._node.get_logger().warning(f"Calibration from {view.source}: {view.problem}.")
+            else:
+                self._node.get_logger().info(f"Calibration from {view.source}.")
         return view
 
     def _failed(self, error: Exception) -> None:
         rejected, known = isinstance(error, InputError), isinstance(error, DepthAnythingError)
         text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
         self._health.count_trouble(text, rejected=rejected)
-        if not self._throttle.passes(text):
+        if not self._faults.passes(text):
             return
         if rejected:
             self._node.get_logger().warning(f"Picture refused: {text}")

@@ -10,8 +10,8 @@ from collections.abc import Callable
 class LogThrottle:
     """A line passes if it was not printed within `period` seconds and fewer than `burst` lines were.
 
-    New causes show at once, repeated ones now and then, and a flood of ever new ones (garbage from the wire) stays bounded.
-    One user thread at a time.
+    New causes show at once, repeated ones now and then (with an infinite period, once), and a flood of ever new ones (garbage from the
+    wire) stays bounded. One user thread at a time.
     """
 
     def __init__(self, period: float = 20.0, burst: int = 12, clock: Callable[[], float] = time.monotonic) -> None:

@@ -82,10 +82,10 @@ class NodeProcess:
         return self._process.wait(seconds)
 
     def wait_until_ready(self, seconds: float = 20.0) -> None:
-        """Until the model is loaded and warm, or the process has ended."""
+        """Until the model is loaded and warm."""
         end = time.monotonic() + seconds
-        while "ready in" not in self.log and self.running:
-            assert time.monotonic() < end, self.log
+        while "ready in" not in self.log:
+            assert self.running and time.monotonic() < end, self.log
             time.sleep(0.02)
 
     def kill(self) -> None:

@@ -88,7 +88,7 @@ def test_at_random_moments_of_a_running_stream(rig: Rig, start: Start) -> None:
     ids=["model", "no_model", "range", "pair", "type", "choice"],
 )
 def test_a_start_that_cannot_work(start: Start, arguments: tuple[str, ...], engine: dict[str, object], code: int, text: str) -> None:
-    node = start(*arguments, **engine)
+    node = start(*arguments, ready=False, **engine)
     assert node.wait(5.0) == code, node.log
     (line,) = [line for line in node.log.splitlines() if text in line]
     assert "Traceback" not in node.log and ("ERROR" in line or "FATAL" in line)

@@ -1,0 +1,63 @@
+"""What `/diagnostics` says about a node in its various states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
+from rig import NodeProcess, Rig, image_message, info_message
+from sensor_msgs.msg import CameraInfo
+
+Start = Callable[..., NodeProcess]
+MODEL = ("--ros-args", "-p", "model:=fake.gguf")
+PICTURE = np.zeros((48, 64, 3), np.uint8)
+
+
+def latest(rig: Rig) -> dict[str, tuple[bytes, str, dict[str, str]]]:
+    """Last status of each part: level, message, values."""
+    statuses = [status for message in rig.received["/diagnostics"] for status in message.status]
+    return {
+        status.name.rsplit(": ", 1)[-1]: (status.level, status.message, {pair.key: pair.value for pair in status.values})
+        for status in statuses
+    }
+
+
+def test_a_healthy_stream(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-r", "__ns:=/robot1")
+    rig.listen("/diagnostics")
+    rig.until(lambda: {"engine", "camera"} <= set(latest(rig)))
+    level, message, values = latest(rig)["engine"]
+    assert (level, message) == (DiagnosticStatus.OK, "active")
+    assert (values["checkpoint"], values["license"], values["device"]) == ("DA3METRIC-LARGE", "Apache-2.0", "cpu")
+    assert latest(rig)["camera"][:2] == (DiagnosticStatus.OK, "idle: no output has a subscriber")
+    assert rig.received["/diagnostics"][0].status[0].name.startswith("robot1/depth_anything: ")
+    rig.listen("/robot1/depth/image_rect")
+    camera, infos = rig.camera("/robot1/image"), rig.camera("/robot1/camera_info", CameraInfo)
+    rig.until(lambda: latest(rig)["camera"][1] == "no picture has come yet")
+    rig.wait_for_node(camera, infos)
+    for stamp in range(40):
+        infos.publish(info_message((64, 48), stamp))
+        camera.publish(image_message(PICTURE, stamp))
+        rig.spin(0.05)
+    level, message, values = latest(rig)["camera"]
+    assert (level, message) == (DiagnosticStatus.OK, "running"), values
+    assert 5 < float(values["input_hz"]) < 30 and int(values["processed"]) > 5 and values["rejected"] == "0"
+    assert values["calibration"] == "K of camera_info, stamp of the image"
+    assert 0 <= float(values["inference_p50_ms"]) <= float(values["inference_p95_ms"])
+
+
+def test_without_calibration_the_stream_is_a_warning(rig: Rig, start: Start) -> None:
+    start(*MODEL)
+    rig.listen("/diagnostics", "relative/image")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    warning = (DiagnosticStatus.WARN, "no camera_info has come")
+    rig.send_until(lambda: camera.publish(image_message(PICTURE, 1)), lambda: latest(rig).get("camera", ())[:2] == warning)
+
+
+def test_a_node_without_a_model_is_a_warning(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "autostart:=false", ready=False)
+    rig.listen("/diagnostics")
+    rig.until(lambda: latest(rig).get("engine", ())[:2] == (DiagnosticStatus.WARN, "no model is loaded"))
+    assert "camera" not in latest(rig)
