@@ -1,4 +1,4 @@
-"""The engine against the official PyTorch code at true size, from the uint8 picture on: parity.py [--cache FOLDER] [MODEL ...]
+"""The engine against the official PyTorch code at true size, from the uint8 picture on: parity.py [--threads N] [MODEL ...]
 
 Seeded weights in the official checkpoint layout go through the converter; then the official forward and the engine run on the same picture,
 and every stage is compared. Run in the parity environment with the extension built (`make parity`).
@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import argparse
 import gc
-import hashlib
-import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import official
 import torch
+from cache import cached_path
 from comparison import BOUND, RMS_BOUND, rms_error, stage_bound, worst_error
 
 from depth_anything_ros import Engine, Prediction
-from depth_anything_ros.convert import seeded
 from depth_anything_ros.convert.converter import convert
 from depth_anything_ros.convert.hyper_parameters import HyperParameters
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
@@ -57,21 +55,20 @@ class Row:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", help=f"default: {' '.join(SIZES)}")
-    parser.add_argument("--cache", type=Path, default=Path(".local/parity-models"), help="folder for the converted models")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    rows = [row for name in args.models or SIZES for row in _compared(name, args.cache, args.threads)]
+    rows = [row for name in args.models or SIZES for row in _compared(name, args.threads)]
     outputs = max(row.error for row in rows if row.tensor in OUTPUTS)
     failed = sum(not row.passed for row in rows)
     print(f"\n{len(rows)} tensors compared; worst output {outputs:.1e} (bound {BOUND:.0e}); {failed} above their bound")
     return 1 if failed else 0
 
 
-def _compared(name: str, cache: Path, threads: int) -> list[Row]:
+def _compared(name: str, threads: int) -> list[Row]:
     parameters = OFFICIAL_MODELS[name]
     net = official.network(parameters)
-    path = _converted(net, parameters, cache)
+    path = _converted(net, parameters)
     pictures = {size: official.picture(PICTURE_SIZES[size]) for size in SIZES[name]}
     inputs = {
         size: official.normalised(official.processed(picture, parameters.resize_target), parameters) for size, picture in pictures.items()
@@ -96,13 +93,11 @@ def _row(model: str, size: str, tensor: str, found: np.ndarray, expected: np.nda
     return Row(model, size, tensor, *errors, rounding.get(tensor, 0.0))
 
 
-def _converted(net: torch.nn.Module, parameters: HyperParameters, cache: Path) -> Path:
+def _converted(net: torch.nn.Module, parameters: HyperParameters) -> Path:
     """The GGUF file of the official checkpoint of `net`, through the converter; kept while the seeded weights stay the same."""
-    recipe = hashlib.sha256((inspect.getsource(seeded) + repr(parameters)).encode()).hexdigest()[:12]
-    path = cache / f"{parameters.checkpoint_name}-{recipe}.gguf"
+    path = cached_path(parameters, ".gguf")
     if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        checkpoint = cache / "official.safetensors"
+        checkpoint = path.with_suffix(".safetensors")
         official.save_checkpoint(net, checkpoint)
         model = next(name for name, known in OFFICIAL_MODELS.items() if known == parameters)
         convert(checkpoint, path, model=model)

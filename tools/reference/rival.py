@@ -10,14 +10,13 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from cache import cached_path
 
 from depth_anything_ros.bench.contender import picture, serve
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 
-ONNX_FOLDER = Path(".local/parity-models")
 ONNX_OPSET = 17
 
 
@@ -58,7 +57,7 @@ def _torch(model: str, width: int, height: int, threads: int, full: bool) -> Non
 
 
 def _onnxruntime(model: str, width: int, height: int, threads: int) -> None:
-    path = ONNX_FOLDER / f"{model}-{width}x{height}.onnx"
+    path = cached_path(OFFICIAL_MODELS[model], f"-{width}x{height}.onnx")
     if not path.exists():  # in a process of its own, so that its memory is not counted
         subprocess.run([sys.executable, __file__, "export", model, str(width), str(height), "0"], check=True, stdout=sys.stderr)
     import onnxruntime
@@ -78,8 +77,7 @@ def _export(model: str, width: int, height: int) -> None:
 
     warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)  # the size is fixed, so constants are right
     _, depth_network, x = _network_and_input(model, width, height)
-    ONNX_FOLDER.mkdir(parents=True, exist_ok=True)
-    path = ONNX_FOLDER / f"{model}-{width}x{height}.onnx"
+    path = cached_path(OFFICIAL_MODELS[model], f"-{width}x{height}.onnx")
     with torch.inference_mode():
         depth_network(x)  # what depends on the size alone becomes constant
     names = {"input_names": ["x"], "output_names": ["depth", "second"]}
