@@ -81,14 +81,14 @@ def sample(row, views, width, random=None):
 
 def recolour(rgb, random):
     """uint8 -> float32 in [0, 1] with random gamma, contrast, colour cast, channel order, grey and noise."""
-    picture = (rgb.astype(np.float32) / 255) ** random.uniform(0.75, 1.35)
-    picture = (picture - 0.5) * random.uniform(0.75, 1.2) + 0.5 + random.uniform(-0.1, 0.1)
+    picture = (rgb.astype(np.float32) / 255) ** random.uniform(0.85, 1.2)
+    picture = (picture - 0.5) * random.uniform(0.85, 1.1) + 0.5 + random.uniform(-0.05, 0.05)
     picture = picture * random.uniform(0.9, 1.1, 3).astype(np.float32)
-    if random.random() < 0.2:
+    if random.random() < 0.05:
         picture = picture[..., random.permutation(3)]
-    if random.random() < 0.1:
+    if random.random() < 0.05:
         picture = np.repeat(picture.mean(-1, keepdims=True), 3, -1)
-    if random.random() < 0.3:
+    if random.random() < 0.1:
         picture = picture + random.uniform(0, 0.03) * random.standard_normal(picture.shape, dtype=np.float32)
     return np.clip(picture, 0, 1)
 

@@ -84,7 +84,7 @@ class Training:
 
     def advance(self):
         """One step; the weighted loss terms as floats."""
-        views = 1 if self.name == "metric" else int(self.random.choice((1, 2, 3), p=(0.5, 0.3, 0.2)))
+        views = 1 if self.name == "metric" else int(self.random.choice((1, 2, 3), p=self.options.views))
         batch = self.source.batch(max(self.options.batch // views, 1), views, self.options.width)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16), sdpa_kernel(SDPBackend.MATH):
             logits = self.net(batch.picture)  # short sequences: plain attention is faster than the fused one
@@ -174,6 +174,7 @@ def main(arguments=None):
     parser.add_argument("--matrix-rate", type=float, default=2.5e-3, help="highest learning rate of Muon: the matrices of the backbone")
     parser.add_argument("--average", type=float, default=0.999, help="decay of the moving average of the weights")
     parser.add_argument("--workers", type=int, default=1, help="processes of one thread; each adds a batch to every step")
+    parser.add_argument("--views", type=float, nargs=3, default=(0.8, 0.1, 0.1), help="shares of steps with 1, 2 and 3 views (any-view)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args(arguments)
