@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -54,7 +55,9 @@ class FakeEngine:
     """Calls of `infer` from this one on (from 1) take a minute."""
     failures: dict[int, Exception] = field(default_factory=dict)
     """Number of the call of `infer` (from 1, the warm-up not counted) to the exception that it raises."""
-    calls: list[dict[str, object]] = field(default_factory=list)
+    calls: deque[dict[str, object]] = field(default_factory=lambda: deque(maxlen=4))
+    """The last calls of `infer`."""
+    count: int = 0
     closed: bool = False
 
     def __post_init__(self) -> None:
@@ -69,12 +72,13 @@ class FakeEngine:
         wanted: Wanted = Wanted(),
         fill_sky: bool = True,
     ) -> Prediction:
+        self.count += 1
         self.calls.append({"pixels": pixels.copy(), "bgr": bgr, "intrinsics": intrinsics, "wanted": wanted, "fill_sky": fill_sky})
         self._cancelled.clear()
-        slow = self.slow_from_call is not None and len(self.calls) >= self.slow_from_call
+        slow = self.slow_from_call is not None and self.count >= self.slow_from_call
         if self._cancelled.wait(60.0 if slow else self.seconds):
             raise CancelledError("engine.cancelled", "The frame was cancelled.")
-        failure = self.failures.get(len(self.calls))
+        failure = self.failures.get(self.count)
         if failure is not None:
             raise failure
         return self._prediction(pixels, intrinsics)

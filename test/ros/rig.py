@@ -74,6 +74,11 @@ class NodeProcess:
     def running(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def resident_bytes(self) -> int:
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
     def signal(self, number: int = signal.SIGINT) -> None:
         self._process.send_signal(number)
 
