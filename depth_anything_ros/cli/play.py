@@ -22,9 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--remap", nargs="+", default=[], metavar="OLD:=NEW", help="publish a topic under another name")
     parser.add_argument("--clock", action="store_true", help="publish the recorded time on /clock")
     parser.add_argument("--wait", type=float, default=10.0, metavar="S", help="wait at most S seconds for readers (default 10)")
-    parser.add_argument(
-        "--wait-for", nargs="+", default=[], metavar="TOPIC", help="published topics that must have a reader; default: any one"
-    )
+    parser.add_argument("--wait-for", nargs="+", default=[], metavar="TOPIC", help="published topics that must have readers; default: any")
+    parser.add_argument("--readers", type=int, default=1, metavar="N", help="how many readers each of them must have (default 1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
