@@ -17,8 +17,11 @@ from depth_anything_ros.types import ModelInfo, Products
 TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points", "total", "age")
 """Keys of `depth/timing` in milliseconds; `dropped` and `processed` (counts) follow."""
 
-UNTRAINED = frozenset({"seeded-any-view", "seeded-mono", "seeded-metric"})
-"""Checkpoint names of the random models that `convert` writes for demos and tests."""
+DOUBTFUL = {
+    **dict.fromkeys(("seeded-any-view", "seeded-mono", "seeded-metric"), "has random weights: its depth means nothing"),
+    **dict.fromkeys(("DA3-NANO", "DA3METRIC-NANO"), "is a small model for demos: do not steer by its depth"),
+}
+"""Checkpoint names of the models that this package makes itself, and why they are not for robots."""
 
 _OUTDATED = 5.0
 """Seconds after which a rejected or failed frame no longer colours the health."""
@@ -121,8 +124,8 @@ def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: s
 
 def _doubt(info: ModelInfo) -> str:
     """Why the numbers of this model deserve no trust, or empty."""
-    if info.checkpoint in UNTRAINED:
-        return f"{info.checkpoint} has random weights: its depth means nothing"
+    if info.checkpoint in DOUBTFUL:
+        return f"{info.checkpoint} {DOUBTFUL[info.checkpoint]}"
     if info.license == "unknown":
         return f"{info.checkpoint or 'the model'} is no published checkpoint: what its depth means and its licence are not known"
     return ""

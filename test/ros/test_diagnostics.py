@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from fake_engine import METRIC
 from rig import NodeProcess, Rig, image_message, info_message
 from sensor_msgs.msg import CameraInfo
+
+from depth_anything_ros.convert import seeded
+from depth_anything_ros.convert.checkpoint_facts import CHECKPOINT_FACTS
+from depth_anything_ros.ros.diagnostics import DOUBTFUL, engine_status
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf")
@@ -61,3 +68,20 @@ def test_a_node_without_a_model_is_a_warning(rig: Rig, start: Start) -> None:
     rig.listen("/diagnostics")
     rig.until(lambda: latest(rig).get("engine", ())[:2] == (DiagnosticStatus.WARN, "no model is loaded"))
     assert "camera" not in latest(rig)
+
+
+@pytest.mark.parametrize("checkpoint", sorted(DOUBTFUL))
+def test_models_of_our_own_making_keep_the_engine_at_warn(checkpoint: str) -> None:
+    status = engine_status("node", "active", replace(METRIC, checkpoint=checkpoint), "")
+    assert status.level == DiagnosticStatus.WARN and checkpoint in status.message
+
+
+def test_an_unknown_checkpoint_keeps_the_engine_at_warn() -> None:
+    status = engine_status("node", "active", replace(METRIC, checkpoint="mine", license="unknown"), "")
+    assert status.level == DiagnosticStatus.WARN and "mine is no published checkpoint" in status.message
+
+
+def test_doubtful_models_are_those_that_the_package_makes() -> None:
+    random_ones = {value.checkpoint_name for name, value in vars(seeded).items() if name.startswith("SEEDED_")}
+    small_ones = {fact.name for fact in CHECKPOINT_FACTS if fact.name.endswith("-NANO")}
+    assert set(DOUBTFUL) == random_ones | small_ones
