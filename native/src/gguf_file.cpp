@@ -215,8 +215,10 @@ GgufFile::GgufFile(const std::string& path) : path_(path), file_(path) {
     const std::uint64_t alignment = alignment_of(cursor, metadata_);
     const std::uint64_t data_start = (cursor.position() + alignment - 1) / alignment * alignment;
     for (PendingTensor& tensor : pending) {
+        // Writers pad every tensor, the last one too: a file without that padding has lost its end.
         const std::uint64_t room = data_start <= file_.size() ? file_.size() - data_start : 0;
-        if (tensor.offset % alignment != 0 || tensor.offset > room || tensor.entry.bytes > room - tensor.offset) {
+        const std::uint64_t padded = (tensor.entry.bytes + alignment - 1) / alignment * alignment;
+        if (tensor.offset % alignment != 0 || tensor.offset > room || padded > room - tensor.offset) {
             cursor.fail("has tensor '" + tensor.name + "' with data outside of the file; it is cut or damaged, fetch it again");
         }
         tensor.entry.data = file_.data() + data_start + tensor.offset;

@@ -100,12 +100,10 @@ TEST(gguf_file, case_69_a_fifo_is_refused_at_once) {
     CHECK_CONTAINS(CHECK_ERROR("model.format", da::GgufFile(place.path())), "not a regular file");
 }
 
-TEST(gguf_file, case_69_cut_by_the_last_tensor_byte) {
-    const toy::Model model = toy::any_view();
-    Bytes bytes = toy::serialise(model);
-    const std::size_t padding = (32 - model.tensors.back().values.size() * sizeof(float) % 32) % 32;
-    bytes.resize(bytes.size() - padding - 1);
-    CHECK_CONTAINS(format_error(bytes), "outside of the file");
+TEST(gguf_file, case_69_cut_by_one_byte) {
+    Bytes bytes = toy::serialise(toy::any_view());
+    bytes.pop_back();
+    CHECK_CONTAINS(format_error(bytes), "cut or damaged");
 }
 
 // Whatever a byte is changed to, loading ends in an engine that runs or in one error of the family.
