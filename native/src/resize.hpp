@@ -1,8 +1,8 @@
 // Area and cubic resampling of 8-bit pictures with the results of OpenCV 4's resize on x86.
 //
-// INTER_AREA: bit for bit. INTER_CUBIC: OpenCV's x86 builds call IPP, whose last bit of float32 differs from run to run, so that one value in
-// about 50,000, within 2e-5 of a half, may come out one level apart; all others are equal. Builds of OpenCV without IPP use 11-bit fixed-point
-// weights throughout and are one level apart in 1 to 4 % of the values.
+// INTER_AREA: bit for bit. INTER_CUBIC: OpenCV's x86 builds call IPP, whose last bit of float32 differs from run to run, so that one value
+// in about 50,000, within 2e-5 of a half, may come out one level apart; all others are equal. Builds of OpenCV without IPP use 11-bit
+// fixed-point weights throughout and are one level apart in 1 to 4 % of the values.
 #pragma once
 
 #include <cstdint>
