@@ -19,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from . import losses
 from .batches import Source
 from .dataset import STATE
+from .inherit import inherit
 from .nets import NanoNet, NanoShape, whiten
 from .pause import wait_while_paused
 from .validate import quick_score
@@ -37,9 +38,12 @@ class Training:
         shape = NanoShape(multi_view=self.name == "any-view")
         self.net = NanoNet(shape)
         self.source = Source(options.state / "pictures", "train", options.seed)
-        whiten(self.net, self.source.batch(256, 1, options.width).picture[:, 0])
+        pictures = self.source.batch(256, 1, options.width).picture
+        whiten(self.net, pictures[:, 0])
         if options.start:
-            inherit(self.net, torch.load(options.state / options.start / "last.pt", weights_only=False)["average"])
+            elder = NanoNet(NanoShape())
+            elder.load_state_dict(torch.load(options.state / options.start / "last.pt", weights_only=False)["net"])
+            inherit(self.net, elder, pictures)
         self.average = {key: value.clone() for key, value in self.net.state_dict().items()}
         matrices = [p for n, p in self.net.backbone.named_parameters() if n.endswith("weight") and p.ndim == 2]
         chosen = {id(p) for p in matrices}
@@ -110,19 +114,6 @@ class Training:
             self.average[key].lerp_(value, 1 - keep)
 
 
-def inherit(net, state):
-    """Take over every weight of another net that has a place here. Where the other has twice the input channels, the second half fits."""
-    own = net.state_dict()
-    for key, value in state.items():
-        if key not in own or "output_conv2" in key:
-            continue
-        if own[key].shape == value.shape:
-            own[key] = value
-        elif value.ndim == 4 and own[key].shape[0] == value.shape[0] and own[key].shape[1] * 2 == value.shape[1]:
-            own[key] = value[:, own[key].shape[1] :]
-    net.load_state_dict(own)
-
-
 def run(training):
     """Train to `--steps`, with a line in `log.txt` now and then, a score on validation pictures, and a checkpoint every two minutes."""
     first = training.rank == 0
@@ -163,7 +154,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--net", choices=("any-view", "metric"), required=True)
     parser.add_argument("--state", type=Path, default=STATE, help="folder for pictures and checkpoints")
-    parser.add_argument("--start", choices=("any-view", "metric"), help="take weights over from the other net")
+    parser.add_argument("--start", choices=("any-view",), help="start the metric net from this one")
     parser.add_argument("--resume", choices=("last", "plateau"), default="last")
     parser.add_argument("--steps", type=int, default=8000, help="step at which training ends")
     parser.add_argument("--decay", type=int, default=2000, help="last steps, over which the learning rate falls")
