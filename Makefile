@@ -18,7 +18,7 @@ help:
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
 	@echo "make train             train the nano models from nothing, at the lowest priority (hours; see training/README.md)"
 	@echo "make build             local environment, ggml and the extension"
-	@echo "make bench             speed and memory of this machine"
+	@echo "make bench             speed and memory of this machine (MODEL=file.gguf; default: seeded weights of DA3-SMALL)"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
 	@echo "make tidy              clang-tidy over native/ (minutes)"
 	@echo "make clean             remove what was built (the environment stays in .local/)"
@@ -79,7 +79,7 @@ train:
 	@OMP_NUM_THREADS=1 nice -n 19 .local/parity/bin/python -m training.recipe
 
 bench: build
-	@$(IN_VENV) python -m depth_anything_ros bench
+	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"}
 
 tidy: native-test
 	@$(PYTHON) tools/environment.py $(VENV) tidy

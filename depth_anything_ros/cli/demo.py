@@ -80,11 +80,14 @@ def _random_model(path: Path) -> Path:
 def _describe(model: DemoModel) -> None:
     info = model.info
     print(f"     {info.checkpoint} ({info.parameters / 1e6:.1f} M parameters, weights under {info.license}), {info.path}")
-    if not model.trained:
-        print("     +----------------------------------------------------------------------+")
-        print("     | RANDOM WEIGHTS. The results show that all parts work together.       |")
-        print("     | They are NOT depth. For depth: make demo MODEL=path/to/model.gguf    |")
-        print("     +----------------------------------------------------------------------+")
+    if model.doubt:
+        lines = ("NOT FOR A ROBOT:", f"{info.checkpoint} {model.doubt}.", "Your own: make demo MODEL=path/to/model.gguf")
+        width = max(map(len, lines))
+        print(
+            "\n".join(
+                ["     +" + "-" * (width + 2) + "+", *(f"     | {line:<{width}} |" for line in lines), "     +" + "-" * (width + 2) + "+"]
+            )
+        )
     print(f"     {model.seconds * 1e3:.0f} ms a frame on this machine", flush=True)
 
 
@@ -131,9 +134,9 @@ def _report(folder: Path, model: DemoModel) -> None:
     print(f"     frames: {numbers.frames} in, {numbers.processed} processed, {numbers.dropped} dropped (a newer one was there)")
     print(f"     latency: p50 {numbers.latency_p50:.0f} ms, p95 {numbers.latency_p95:.0f} ms; engine {numbers.inference_p50:.0f} ms")
     sheet, cloud = folder / "contact_sheet.png", folder / "cloud.png"
-    report.write_sheet(sheet, f"{model.info.checkpoint}: {model.meaning}")
+    report.write_sheet(sheet, model.caption)
     print(f"     contact sheet: {sheet}")
-    if report.write_cloud(cloud, f"{model.info.checkpoint}: {model.meaning}"):
+    if report.write_cloud(cloud, model.caption):
         print(f"     point cloud:   {cloud}")
     print(f"     output bag:    {folder / 'depth'}")
     print(f"     logs:          {folder}/*.log")

@@ -11,7 +11,7 @@ import numpy as np
 from depth_anything_ros.depth import resize
 from depth_anything_ros.engine import Engine
 from depth_anything_ros.ros.camera_bag import Shot
-from depth_anything_ros.ros.diagnostics import UNTRAINED
+from depth_anything_ros.ros.diagnostics import DOUBTFUL
 from depth_anything_ros.types import DepthKind, ModelInfo, Prediction
 
 
@@ -22,12 +22,18 @@ class DemoModel:
     """Of one frame, after the first."""
     scale: float
     """Metres per unit for the node's `scale.value`; 0 where the model's own unit holds."""
-    meaning: str
-    """What the numbers mean, for people."""
+    unit: str
+    """What a number of the depth map is, for people."""
 
     @property
-    def trained(self) -> bool:
-        return self.info.checkpoint not in UNTRAINED
+    def doubt(self) -> str:
+        """Why this model's depth deserves no trust, or empty."""
+        return DOUBTFUL.get(self.info.checkpoint, "")
+
+    @property
+    def caption(self) -> str:
+        """One line below a picture."""
+        return f"{self.info.checkpoint} {self.doubt or 'depth'} ({self.unit})"
 
     @property
     def parameters(self) -> dict[str, str | float]:
@@ -45,15 +51,13 @@ def try_model(path: Path, shot: Shot) -> DemoModel:
         seconds = time.perf_counter() - started
         info = engine.info
     if prediction.kind is DepthKind.METRIC:
-        return DemoModel(info, seconds, 0.0, "metres, as the model gives them")
+        return DemoModel(info, seconds, 0.0, "metres by the model")
     if prediction.kind is DepthKind.RELATIVE_INVERSE_DEPTH:
-        return DemoModel(info, seconds, 0.0, "inverse depth without scale: no cloud can be made of it")
-    if info.checkpoint in UNTRAINED:
-        return DemoModel(info, seconds, 1.0, "random weights: this is NOT depth; one unit is drawn as one metre")
+        return DemoModel(info, seconds, 0.0, "inverse depth without scale: no cloud")
     if shot.depth is None:
-        return DemoModel(info, seconds, 1.0, "relative depth: its scale is not known, one unit is drawn as one metre")
+        return DemoModel(info, seconds, 1.0, "relative: the scale is not known, one unit is taken as one metre")
     scale = _fitted(prediction, shot)
-    return DemoModel(info, seconds, scale, f"relative depth; one unit is {scale:.3g} m, fitted to the true depth of the first picture")
+    return DemoModel(info, seconds, scale, f"relative: one unit is {scale:.3g} m, fitted to the true depth of the first picture")
 
 
 def _fitted(prediction: Prediction, shot: Shot) -> float:

@@ -37,7 +37,7 @@ def finish(process: subprocess.Popen[str], timeout: float = 120.0) -> tuple[int,
 def test_own_pictures_through_the_random_model(tmp_path: Path, pictures: Path) -> None:
     code, out, err = finish(verb("demo", "--images", pictures, "-o", tmp_path / "out"))
     assert (code, err) == (0, "")
-    assert "RANDOM WEIGHTS" in out and "NOT depth" in out and "ASSUMED" in out
+    assert "NOT FOR A ROBOT" in out and "random weights: its depth means nothing" in out and "ASSUMED" in out
     frames, processed, dropped = map(int, re.search(r"(\d+) in, (\d+) processed, (\d+) dropped", out).groups())
     assert frames == 3 and processed >= 1 and dropped == frames - processed
     assert float(re.search(r"p50 (\d+) ms", out).group(1)) > 0
