@@ -83,11 +83,8 @@ def _describe(model: DemoModel) -> None:
     if model.doubt:
         lines = ("NOT FOR A ROBOT:", f"{info.checkpoint} {model.doubt}.", "Your own: make demo MODEL=path/to/model.gguf")
         width = max(map(len, lines))
-        print(
-            "\n".join(
-                ["     +" + "-" * (width + 2) + "+", *(f"     | {line:<{width}} |" for line in lines), "     +" + "-" * (width + 2) + "+"]
-            )
-        )
+        edge = f"     +{'-' * (width + 2)}+"
+        print("\n".join([edge, *(f"     | {line:<{width}} |" for line in lines), edge]))
     print(f"     {model.seconds * 1e3:.0f} ms a frame on this machine", flush=True)
 
 
