@@ -58,7 +58,7 @@ format:
 native-test: build
 	@echo "== C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@$(IN_VENV) cmake -S native -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDA_SANITIZE=ON -DDA_WARNINGS_AS_ERRORS=ON \
-	    -DDA_BUILD_TESTS=ON -DDA_BUILD_PYTHON=OFF $(GGML) --log-level=WARNING
+	    -DDA_BUILD_TESTS=ON -DDA_BUILD_PYTHON=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON $(GGML) --log-level=WARNING
 	@$(IN_VENV) cmake --build build/sanitize --parallel $(JOBS)
 	@$(IN_VENV) ctest --test-dir build/sanitize --output-on-failure --no-tests=error
 
