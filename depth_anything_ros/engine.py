@@ -22,6 +22,7 @@ from types import TracebackType
 import numpy as np
 
 from depth_anything_ros import _native
+from depth_anything_ros.models.cache import resolve_model
 from depth_anything_ros.types import DepthKind, Intrinsics, ModelInfo, Prediction, Timings, UInt8Array, Wanted
 
 
@@ -52,12 +53,12 @@ class Engine:
     def load(cls, model: str | os.PathLike[str], options: EngineOptions | None = None, **overrides: object) -> Engine:
         """Load a GGUF file.
 
-        model: path of the file (``~`` is expanded). options and overrides: see `EngineOptions`; `Engine.load(path, threads=2)` is enough.
+        model: path of the file (``~`` is expanded), or the name of a fetched model such as ``da3-small`` (`models.cache.resolve_model`).
+        options and overrides: see `EngineOptions`; `Engine.load(path, threads=2)` is enough.
         Raises ModelError (file cannot be used), DeviceError (device or memory), OptionError (an option is out of range or unknown).
         """
         chosen = _merged(options or EngineOptions(), overrides)
-        path = os.path.expanduser(os.fspath(model))
-        return cls(_native.NativeEngine(path, _native.EngineOptions(**vars(chosen))))
+        return cls(_native.NativeEngine(os.fspath(resolve_model(model)), _native.EngineOptions(**vars(chosen))))
 
     @property
     def info(self) -> ModelInfo:

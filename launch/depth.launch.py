@@ -1,4 +1,4 @@
-"""One camera to depth: ros2 launch depth_anything_ros depth.launch.py model:=FILE.gguf image_topic:=/camera/image_raw"""
+"""One camera to depth: ros2 launch depth_anything_ros depth.launch.py model:=MODEL image_topic:=/camera/image_raw"""
 
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.conditions import IfCondition
@@ -12,7 +12,7 @@ from launch import LaunchContext, LaunchDescription
 SHARE = FindPackageShare("depth_anything_ros")
 
 ARGUMENTS = [
-    DeclareLaunchArgument("model", description="Path of the GGUF file."),
+    DeclareLaunchArgument("model", description="GGUF file, or the name of a fetched model such as da3-small."),
     DeclareLaunchArgument("image_topic", default_value="image", description="Camera pictures (sensor_msgs/Image)."),
     DeclareLaunchArgument("camera_info_topic", default_value="", description="CameraInfo; empty takes the sibling of image_topic."),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node and of its outputs."),

@@ -29,7 +29,7 @@ SLACK = 3.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, help="GGUF file; default: random weights")
+    parser.add_argument("--model", type=Path, help="GGUF file, or name of a fetched model (verb models); default: random weights")
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
     parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
     parser.add_argument("--output", "-o", type=Path, default=Path("build/demo"), metavar="DIR", help="folder for the results (build/demo)")

@@ -15,7 +15,7 @@ from depth_anything_ros.errors import InputError, OptionError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("images", nargs="+", metavar="PATH", help="pictures: files, folders or patterns")
-    parser.add_argument("--model", type=Path, required=True, help="GGUF file")
+    parser.add_argument("--model", type=Path, required=True, help="GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(WRITERS)} (default color npz)"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="GGUF file")
+    parser.add_argument("model", type=Path, help="GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 

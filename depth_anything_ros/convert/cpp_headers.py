@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from depth_anything_ros.convert.checkpoint_facts import CHECKPOINT_FACTS
 from depth_anything_ros.convert.gguf_keys import GENERAL_ARCHITECTURE, GENERAL_ARCHITECTURE_VALUE, KEYS, TENSORS, Dim, Part, TensorRule
+from depth_anything_ros.models.checkpoint_facts import CHECKPOINT_FACTS
 
 _BANNER = "// Written by `python -m depth_anything_ros.convert.cpp_headers native/src/generated`; edit {source} instead.\n#pragma once\n\n"
 
@@ -69,7 +69,7 @@ def checkpoints_header() -> str:
     rows = "\n".join(
         f'    {{"{fact.name}", "{fact.kind.value}", {str(fact.needs_focal).lower()}, "{fact.license}"}},' for fact in CHECKPOINT_FACTS
     )
-    return _BANNER.format(source="convert/checkpoint_facts.py") + _CHECKPOINTS.format(rows=rows)
+    return _BANNER.format(source="models/checkpoint_facts.py") + _CHECKPOINTS.format(rows=rows)
 
 
 _CHECKPOINTS = """namespace da {{

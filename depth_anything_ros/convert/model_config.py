@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from depth_anything_ros.convert.checkpoint_facts import UNKNOWN_LICENSE, known_checkpoint
 from depth_anything_ros.convert.hyper_parameters import ARCHITECTURES, HyperParameters, Identity, Size
 from depth_anything_ros.convert.layout import tensors
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.errors import ConversionError, OptionError
+from depth_anything_ros.models.checkpoint_facts import UNKNOWN_LICENSE, known_checkpoint
 from depth_anything_ros.types import DepthKind
 
 Shapes = dict[str, tuple[int, ...]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from depth_anything_ros.convert.checkpoint_facts import known_checkpoint
 from depth_anything_ros.convert.hyper_parameters import ARCHITECTURES, HyperParameters, Identity, Size
+from depth_anything_ros.models.checkpoint_facts import known_checkpoint
 
 _LARGE_WIDTHS = (256, 512, 1024, 1024)
 _SMALL = Size(384, 12, 6, (5, 7, 9, 11), 64, (48, 96, 192, 384), alt_start=4)

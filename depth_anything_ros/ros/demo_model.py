@@ -10,6 +10,7 @@ import numpy as np
 
 from depth_anything_ros.depth import resize
 from depth_anything_ros.engine import Engine
+from depth_anything_ros.models.cache import resolve_model
 from depth_anything_ros.ros.camera_bag import Shot
 from depth_anything_ros.ros.diagnostics import DOUBTFUL
 from depth_anything_ros.types import DepthKind, ModelInfo, Prediction
@@ -44,7 +45,7 @@ class DemoModel:
 
 def try_model(path: Path, shot: Shot) -> DemoModel:
     """Load the model and run it twice. Raises what `Engine.load` and `infer` raise."""
-    with Engine.load(path.expanduser().absolute()) as engine:
+    with Engine.load(resolve_model(path).absolute()) as engine:
         engine.infer(shot.rgb, intrinsics=shot.intrinsics)
         started = time.perf_counter()
         prediction = engine.infer(shot.rgb, intrinsics=shot.intrinsics)

@@ -93,7 +93,7 @@ class DepthNode(LifecycleNode):
     def _configure(self) -> None:
         options = self._options
         if not options.model:
-            raise OptionError("option.range", "parameter model is empty; set it to the path of a GGUF file.")
+            raise OptionError("option.range", "parameter model is empty; set it to a GGUF file or the name of a fetched model.")
         started = time.perf_counter()
         engine = run_interruptibly(lambda: self._load_engine(options), self._stopping)
         run_interruptibly(lambda: engine.warm_up(*_WARM_UP_SIZE), self._stopping, engine.cancel)

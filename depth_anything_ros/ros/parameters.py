@@ -39,7 +39,7 @@ class Entry:
 _PROCESSING = {one.name: one.default for one in fields(ProcessingOptions)}
 
 TABLE: tuple[Entry, ...] = (
-    Entry("model", "", "Path of the GGUF file; required.", read_only=True),
+    Entry("model", "", "GGUF file, or the name of a fetched model such as da3-small; required.", read_only=True),
     Entry("device", "cpu", "Where the network runs; this version knows cpu.", read_only=True),
     Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", True, (0, 1024)),
     Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", True, (0, 4096)),

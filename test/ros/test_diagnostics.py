@@ -13,7 +13,7 @@ from rig import NodeProcess, Rig, image_message, info_message
 from sensor_msgs.msg import CameraInfo
 
 from depth_anything_ros.convert import seeded
-from depth_anything_ros.convert.checkpoint_facts import CHECKPOINT_FACTS
+from depth_anything_ros.models.checkpoint_facts import CHECKPOINT_FACTS
 from depth_anything_ros.ros.diagnostics import DOUBTFUL, engine_status
 
 Start = Callable[..., NodeProcess]

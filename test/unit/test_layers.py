@@ -20,6 +20,7 @@ LEVEL = {
     "geometry": 1,
     "colors": 1,
     "files": 1,
+    "models": 1,
     "_native": 1,
     "engine": 2,
     "worker": 3,
@@ -30,9 +31,9 @@ LEVEL = {
     "bench": 4,
     "__main__": 5,
 }
-MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench"}
+MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "models"}
 """Folders: their modules know each other."""
-FOREIGN = {"rclpy": {"ros"}, "torch": set(), "sensor_msgs": {"ros"}, "diagnostic_msgs": {"ros"}, "gguf": set()}
+FOREIGN = {"rclpy": {"ros"}, "torch": set(), "sensor_msgs": {"ros"}, "diagnostic_msgs": {"ros"}, "gguf": set(), "huggingface_hub": {"models"}}
 
 
 def modules() -> list[Path]:

@@ -1,4 +1,4 @@
-// Written by `python -m depth_anything_ros.convert.cpp_headers native/src/generated`; edit convert/checkpoint_facts.py instead.
+// Written by `python -m depth_anything_ros.convert.cpp_headers native/src/generated`; edit models/checkpoint_facts.py instead.
 #pragma once
 
 namespace da {

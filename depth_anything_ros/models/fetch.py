@@ -1,0 +1,116 @@
+"""Downloads with huggingface_hub, which honours its own settings (HF_ENDPOINT for a mirror, HF_HUB_OFFLINE), and shows the progress.
+
+A file grows under a ``.partial`` name, is continued there after an interruption, and gets its own name once its size and SHA-256 are right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from depth_anything_ros.errors import ModelError
+from depth_anything_ros.models.cache import fetched
+from depth_anything_ros.models.registry import Model, ModelFile
+
+_CHUNK = 1 << 20
+
+
+def fetch(model: Model, folder: Path) -> Path:
+    """Bring a model into `folder` and return its place; what is there already is kept.
+
+    Raises ModelError (``model.missing``): not reachable, offline, no such file, other content than known, disk full. What was downloaded
+    so far stays for the next try, unless its content was wrong.
+    """
+    target = folder / model.name
+    for file in model.files:
+        if not (target / file.name).is_file():
+            target.mkdir(parents=True, exist_ok=True)
+            _fetch_file(model.repository, file, target / file.name)
+    return fetched(model, folder)
+
+
+def verify(model: Model, folder: Path) -> dict[str, str]:
+    """SHA-256 of each file of a fetched model, by file name.
+
+    Raises ModelError (``model.missing``, ``model.format``) when a file is not there or is not the known one.
+    """
+    fetched(model, folder)
+    digests = {file.name: sha256(folder / model.name / file.name) for file in model.files}
+    for file in model.files:
+        if file.sha256 not in (None, digests[file.name]):
+            path = folder / model.name / file.name
+            raise ModelError("model.format", f"{path} has SHA-256 {digests[file.name]}, not {file.sha256}; delete it and fetch it again.")
+    return digests
+
+
+def sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Remote:
+    url: str
+    size: int | None
+    sha256: str | None
+    """Known beforehand, else as the hub states it; None where neither is (small files)."""
+
+
+def _fetch_file(repository: str, file: ModelFile, path: Path) -> None:
+    errors = _network_errors()
+    try:
+        remote = _examine(repository, file)
+        partial = path.with_name(f".{file.name}.{(remote.sha256 or 'unknown')[:16]}.partial")
+        _download(remote, partial, file.name)
+        _check(partial, remote)
+        partial.replace(path)
+    except errors as error:
+        raise ModelError("model.missing", f"{file.name} of {repository} cannot be fetched: {_first_line(error)}") from error
+
+
+def _network_errors() -> tuple[type[Exception], ...]:
+    """What huggingface_hub raises: errors of its HTTP library, whose common base its own class inherits from first, and OSErrors."""
+    try:
+        from huggingface_hub.errors import HfHubHTTPError
+    except ImportError as error:
+        raise ModelError("model.missing", "Fetching needs huggingface_hub: pip install huggingface_hub") from error
+    return (HfHubHTTPError.__bases__[0], OSError)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _examine(repository: str, file: ModelFile) -> _Remote:
+    """What the hub has under that name; refused before the download when it is known to be another file."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    url = hf_hub_url(repository, file.name)
+    found = get_hf_file_metadata(url)
+    stated = found.etag if found.etag and re.fullmatch("[0-9a-f]{64}", found.etag) else None
+    if file.sha256 and stated not in (None, file.sha256):
+        raise ModelError("model.missing", f"{url} has SHA-256 {stated}, not {file.sha256}: it is another file than the known one.")
+    return _Remote(url, found.size, file.sha256 or stated)
+
+
+def _download(remote: _Remote, partial: Path, shown: str) -> None:
+    from huggingface_hub.file_download import http_get
+
+    # Without a SHA-256 nothing tells whether a partial file is the beginning of this one.
+    with partial.open("ab" if remote.sha256 else "wb") as stream:
+        http_get(remote.url, stream, resume_size=stream.tell(), expected_size=remote.size, displayed_filename=shown)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _check(partial: Path, remote: _Remote) -> None:
+    found = sha256(partial)
+    if remote.sha256 not in (None, found):
+        partial.unlink()
+        raise ModelError("model.missing", f"{remote.url} came with SHA-256 {found}, not {remote.sha256}; it was deleted. Fetch it again.")

@@ -1,0 +1,82 @@
+"""Names, facts and what a name leads to."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from depth_anything_ros.errors import ModelError
+from depth_anything_ros.models.cache import resolve_model
+from depth_anything_ros.models.registry import MODELS, get_model
+
+
+def test_names_and_files_are_unique_and_hashes_whole():
+    assert not [name for name, count in Counter(model.name for model in MODELS).items() if count > 1]
+    published = [model.files[0] for model in MODELS if model.is_gguf]
+    assert len(published) == 65
+    assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in published)
+    assert len({file.sha256 for file in published}) == len({file.name for file in published}) == 65
+
+
+@pytest.mark.parametrize(
+    ("name", "checkpoint", "file", "kind", "licence", "outputs", "runs"),
+    [
+        ("da3-small", "DA3-SMALL", "depth-anything-small-f32.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
+        ("da3-base-q8_0", "DA3-BASE", "depth-anything-base-q8_0.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
+        ("da3metric-large", "DA3METRIC-LARGE", "depth-anything-metric-large-f32.gguf", "metric", "Apache-2.0", "depth sky", True),
+        ("da3-large-1.1-official", "DA3-LARGE-1.1", "model.safetensors", "relative_depth", "CC-BY-NC-4.0", "depth confidence pose", False),
+        (
+            "da2-small-q4_k",
+            "Depth-Anything-V2-Small",
+            "depth-anything2-small-q4_k.gguf",
+            "relative_inverse_depth",
+            "Apache-2.0",
+            "depth",
+            None,
+        ),
+        (
+            "da2-metric-vkitti-base-official",
+            "Depth-Anything-V2-Metric-VKITTI-Base",
+            "depth_anything_v2_metric_vkitti_vitb.pth",
+            "metric",
+            "CC-BY-NC-4.0",
+            "depth",
+            False,
+        ),
+        (
+            "da3nested-metric",
+            "DA3NESTED-GIANT-LARGE-metric",
+            "depth-anything-nested-metric.gguf",
+            "metric",
+            "CC-BY-NC-4.0",
+            "depth sky",
+            None,
+        ),
+    ],
+)
+def test_facts(name, checkpoint, file, kind, licence, outputs, runs):
+    model = get_model(name)
+    assert (model.checkpoint, model.files[0].name, model.fact.kind.value, model.fact.license) == (checkpoint, file, kind, licence)
+    assert " ".join(model.outputs) == outputs
+    assert runs is None or model.runs is runs
+
+
+def test_a_path_wins_then_a_fetched_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="models fetch da3-small") as refusal:
+        resolve_model("da3-small", tmp_path)
+    assert refusal.value.code == "model.missing"
+    fetched = tmp_path / "cache" / "da3-small" / "depth-anything-small-f32.gguf"
+    fetched.parent.mkdir(parents=True)
+    fetched.write_bytes(b"GGUF")
+    assert resolve_model("da3-small", tmp_path / "cache") == fetched
+    (tmp_path / "da3-small").write_bytes(b"GGUF")
+    assert resolve_model("da3-small", tmp_path / "cache").samefile(tmp_path / "da3-small")
+
+
+def test_neither_path_nor_name(tmp_path):
+    with pytest.raises(ModelError, match="does not exist, nor is there a model of that name") as refusal:
+        resolve_model(str(tmp_path / "none.gguf"), tmp_path)
+    assert refusal.value.code == "model.missing"
