@@ -100,6 +100,10 @@ class Part(Enum):
     """Once per block; `{i}` in the names is its number."""
     QKNORM_BLOCK = "qknorm_block"
     """Once per block from `qknorm_start` on."""
+    MLP_BLOCK = "mlp_block"
+    """Once per block where `vit.ffn_type` is mlp."""
+    SWIGLU_BLOCK = "swiglu_block"
+    """Once per block where `vit.ffn_type` is swiglu."""
     CAMERA_TOKEN = "camera_token"
     """Any-view networks (`alt_start` is not -1)."""
     HEAD_NORM = "head_norm"
@@ -120,6 +124,8 @@ class Dim(Enum):
     """Rows of the position table: the square of `pos_embed_grid`, plus one for the class token."""
     HEAD_DIM = "head_dim"
     MLP_HIDDEN = "mlp_hidden"
+    GATED_HIDDEN = "gated_hidden"
+    """Twice `mlp_hidden`: the gate of a SwiGLU block and what it gates."""
     HEAD_IN = "head_in"
     """Width of a tapped feature: twice the embedding with `cat_token`."""
     OUT0 = "out0"
@@ -141,6 +147,10 @@ class TensorRule:
     extents: tuple[Dim | int, ...]
     narrow: bool = False
     """True for the 2-D weights that may be stored in a narrower type than float32."""
+
+    @property
+    def per_block(self) -> bool:
+        return "{i}" in self.name
 
 
 BACKBONE = "model.backbone.pretrained."
@@ -192,8 +202,11 @@ def _block() -> Iterator[TensorRule]:
     yield from _weight_bias(block, official + "attn.proj", name + "attn_proj", (embed, embed), embed, narrow=True)
     yield TensorRule(block, official + "ls1.gamma", name + "ls1", (embed,))
     yield from _norm(block, official + "norm2", name + "norm2", embed)
-    yield from _weight_bias(block, official + "mlp.fc1", name + "mlp_fc1", (embed, hidden), hidden, narrow=True)
-    yield from _weight_bias(block, official + "mlp.fc2", name + "mlp_fc2", (hidden, embed), embed, narrow=True)
+    mlp, swiglu, gated = Part.MLP_BLOCK, Part.SWIGLU_BLOCK, Dim.GATED_HIDDEN
+    yield from _weight_bias(mlp, official + "mlp.fc1", name + "mlp_fc1", (embed, hidden), hidden, narrow=True)
+    yield from _weight_bias(mlp, official + "mlp.fc2", name + "mlp_fc2", (hidden, embed), embed, narrow=True)
+    yield from _weight_bias(swiglu, official + "mlp.w12", name + "mlp_w12", (embed, gated), gated, narrow=True)
+    yield from _weight_bias(swiglu, official + "mlp.w3", name + "mlp_w3", (hidden, embed), embed, narrow=True)
     yield TensorRule(block, official + "ls2.gamma", name + "ls2", (embed,))
 
 

@@ -82,6 +82,8 @@ class Size:
     """Any-view networks only."""
     mlp_hidden: int = 0
     """0 for four times the width."""
+    ffn_type: str = "mlp"
+    """``mlp`` or ``swiglu``; `mlp_hidden` is the width after the gate."""
     resize_target: int = 504
     pos_embed_grid: int = 37
 

@@ -58,7 +58,7 @@ def metadata(parameters: HyperParameters) -> list[MetadataItem]:
 def tensors(parameters: HyperParameters) -> Iterator[TensorSpec]:
     """Every tensor of the network, in the order of the file."""
     extents = _extents(parameters)
-    for per_block, rules_of_run in groupby(TENSORS, key=lambda rule: rule.part in (Part.BLOCK, Part.QKNORM_BLOCK)):
+    for per_block, rules_of_run in groupby(TENSORS, key=lambda rule: rule.per_block):
         rules = list(rules_of_run)
         for block in range(parameters.depth if per_block else 1):
             for rule in rules:
@@ -80,6 +80,8 @@ def _belongs(part: Part, parameters: HyperParameters, block: int) -> bool:
         Part.ALWAYS: True,
         Part.BLOCK: True,
         Part.QKNORM_BLOCK: 0 <= parameters.qknorm_start <= block,
+        Part.MLP_BLOCK: parameters.ffn_type == "mlp",
+        Part.SWIGLU_BLOCK: parameters.ffn_type == "swiglu",
         Part.CAMERA_TOKEN: parameters.alt_start >= 0,
         Part.HEAD_NORM: parameters.head_norm_type != "idt",
         Part.SKY: parameters.head_sky_activation is not None,
@@ -96,6 +98,7 @@ def _extents(parameters: HyperParameters) -> dict[Dim, int]:
         Dim.TOKENS: 1 + parameters.pos_embed_grid**2,
         Dim.HEAD_DIM: parameters.head_dim,
         Dim.MLP_HIDDEN: parameters.mlp_hidden,
+        Dim.GATED_HIDDEN: 2 * parameters.mlp_hidden,
         Dim.HEAD_IN: parameters.head_in,
         Dim.OUT0: out0,
         Dim.OUT1: out1,

@@ -78,8 +78,10 @@ class _Custom:
         return ARCHITECTURES[given["architecture"]](self._size(), identity)
 
     def _size(self) -> Size:
-        values = {name: self._number_or_list(name) for name in self._given if name in _SIZE_FIELDS}
-        size = Size(**values)
+        ffn_type = self._given.get("ffn_type", "mlp")
+        self._require(ffn_type in ("mlp", "swiglu"), "ffn_type", "must be mlp or swiglu")
+        values = {name: self._number_or_list(name) for name in self._given if name in _SIZE_FIELDS and name != "ffn_type"}
+        size = Size(**values, ffn_type=ffn_type)
         heads, features = size.num_heads, size.head_features
         self._require(
             size.embed_dim % heads == 0 and size.embed_dim // heads % 8 == 0, "embed_dim", "must be num_heads times 8, 16, 24, ..."

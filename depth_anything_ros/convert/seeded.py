@@ -26,6 +26,11 @@ SEEDED_ANY_VIEW = any_view(_ANY_VIEW_SIZE, Identity("seeded-any-view", _RELATIVE
 """8 blocks of width 128, two heads of 64."""
 SEEDED_MONO = mono(_MONO_SIZE, Identity("seeded-mono", _RELATIVE, LICENSE))
 """6 blocks of width 96, three heads of 32."""
+SEEDED_SWIGLU = any_view(
+    Size(64, 8, 2, (3, 5, 6, 7), 16, (8, 12, 16, 24), alt_start=3, mlp_hidden=176, ffn_type="swiglu"),
+    Identity("seeded-swiglu", _RELATIVE, LICENSE),
+)
+"""As GIANT: SwiGLU blocks, and the alternation starts with a global block."""
 SEEDED_METRIC = mono(_MONO_SIZE, Identity("seeded-metric", _METRIC, LICENSE))
 """As SEEDED_MONO, but its file says `metric`: metres once a focal length is given."""
 

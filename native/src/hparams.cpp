@@ -136,6 +136,9 @@ VitParams read_vit(Reader& reader) {
     vit.num_heads = reader.integer(keys::kNumHeads, 1, 256);
     vit.head_dim = reader.integer(keys::kHeadDim, 8, 512);
     vit.mlp_hidden = reader.integer(keys::kMlpHidden, 8, 65536);
+    const std::string ffn = reader.text(keys::kFfnType, "mlp");
+    reader.require(ffn == "mlp" || ffn == "swiglu", keys::kFfnType, "is '" + ffn + "', must be 'mlp' or 'swiglu'");
+    vit.swiglu = ffn == "swiglu";
     vit.alt_start = reader.integer(keys::kAltStart, -1, 256, -1);
     vit.rope_start = reader.integer(keys::kRopeStart, -1, 256, -1);
     vit.qknorm_start = reader.integer(keys::kQknormStart, -1, 256, -1);
@@ -219,9 +222,6 @@ void read_facts(Reader& reader, Hparams& hparams) {
 Hparams read_hparams(const GgufFile& file) {
     Reader reader(file);
     check_family(file, reader);
-    const std::string ffn = reader.text(keys::kFfnType, "mlp");
-    if (ffn != "mlp")
-        unsupported(file, "has feed-forward blocks of type '" + ffn + "', which this version does not run yet; give a smaller model.");
     Hparams hparams;
     hparams.architecture = file.find("head.scratch.sky_out2b.weight") != nullptr ? Architecture::mono : Architecture::any_view;
     hparams.vit = read_vit(reader);

@@ -16,7 +16,8 @@ struct VitParams {
     int depth = 0;
     int num_heads = 0;
     int head_dim = 0;
-    int mlp_hidden = 0;
+    int mlp_hidden = 0;     // of swiglu: after the gate
+    bool swiglu = false;    // gated feed-forward (GIANT) in place of the MLP
     int alt_start = -1;     // first block of the local/global schedule, -1: none
     int rope_start = -1;    // first block with rotary position embedding
     int qknorm_start = -1;  // first block with LayerNorm on queries and keys

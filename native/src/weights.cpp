@@ -38,6 +38,8 @@ std::int64_t extent_of(std::int64_t extent, const Hparams& hparams) {
             return vit.head_dim;
         case keys::dim::mlp_hidden:
             return vit.mlp_hidden;
+        case keys::dim::gated_hidden:
+            return 2 * static_cast<std::int64_t>(vit.mlp_hidden);
         case keys::dim::head_in:
             return vit.tap_dim();
         case keys::dim::out0:
@@ -68,29 +70,35 @@ bool belongs(keys::Part part, const Hparams& hparams) {
             return any_view;
         case keys::Part::sky:
             return !any_view;
+        case keys::Part::mlp_block:
+            return !hparams.vit.swiglu;
+        case keys::Part::swiglu_block:
+            return hparams.vit.swiglu;
         default:
             return true;
     }
 }
 
+constexpr std::string_view kBlock = "{i}";
+
 std::string for_block(std::string_view name, int block) {
     std::string result(name);
-    return result.replace(result.find("{i}"), 3, std::to_string(block));
+    return result.replace(result.find(kBlock), kBlock.size(), std::to_string(block));
 }
 
 std::vector<Expected> expected_tensors(const Hparams& hparams) {
+    const int first_qknorm = hparams.vit.qknorm_start >= 0 ? hparams.vit.qknorm_start : hparams.vit.depth;
     std::vector<Expected> all;
     for (const keys::TensorRule& rule : keys::kTensors) {
         Expected expected{rule.name, {}, rule.narrow};
         for (std::size_t d = 0; d < 4; ++d) expected.ne[d] = extent_of(rule.extents[d], hparams);
-        if (rule.part != keys::Part::block && rule.part != keys::Part::qknorm_block) {
-            if (belongs(rule.part, hparams)) all.push_back(expected);
+        if (!belongs(rule.part, hparams)) continue;
+        if (expected.name.find(kBlock) == std::string::npos) {
+            all.push_back(expected);
             continue;
         }
-        for (int block = 0; block < hparams.vit.depth; ++block) {
-            if (rule.part == keys::Part::block || hparams.vit.has_qknorm(block))
-                all.push_back({for_block(rule.name, block), expected.ne, rule.narrow});
-        }
+        for (int block = rule.part == keys::Part::qknorm_block ? first_qknorm : 0; block < hparams.vit.depth; ++block)
+            all.push_back({for_block(rule.name, block), expected.ne, rule.narrow});
     }
     return all;
 }

@@ -61,6 +61,30 @@ TEST(engine, gives_what_the_model_has_and_nothing_else) {
     CHECK(!bare.confidence && !bare.intrinsics && bare.depth.values == first.depth.values);
 }
 
+TEST(engine, runs_gated_feed_forward_blocks) {
+    toy::Model open = toy::swiglu();
+    const Picture picture(64, 48);
+    const auto depth = [&](const toy::Model& model) {
+        const toy::File file(model);
+        return da::Engine(file.path(), threads(1)).infer(picture.view(), {}).depth.values;
+    };
+    // A gate of zeros closes, since SiLU(0) is 0; then what it gates has no say.
+    const auto change_half = [](toy::Model& model, std::size_t half, float factor) {
+        for (const char* part : {"weight", "bias"}) {
+            std::vector<float>& values = model.tensor(std::string("vit.blk.2.mlp_w12.") + part).values;
+            const std::size_t count = values.size() / 2;
+            for (std::size_t i = half * count; i < (half + 1) * count; ++i) values[i] *= factor;
+        }
+    };
+    toy::Model closed = open, louder = open;
+    change_half(closed, 0, 0.0f);
+    change_half(louder, 1, 2.0f);
+    CHECK(depth(louder) != depth(open) && depth(closed) != depth(open));
+    toy::Model closed_and_louder = closed;
+    change_half(closed_and_louder, 1, 2.0f);
+    CHECK(depth(closed_and_louder) == depth(closed));
+}
+
 TEST(engine, depth_does_not_depend_on_the_number_of_threads) {
     const toy::File file(toy::any_view());
     const Picture picture(200, 130);

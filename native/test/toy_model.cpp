@@ -208,6 +208,22 @@ Model any_view(int depth, int embed_dim, int num_heads) {
     return std::move(b.model);
 }
 
+Model swiglu() {
+    Model plain = any_view();
+    Builder b;
+    b.model.metadata = plain.metadata;
+    b.model.set("depthanything3.vit.ffn_type", std::string("swiglu"));
+    for (Tensor& tensor : plain.tensors) {
+        const std::size_t part = tensor.name.find("mlp_");
+        if (part == std::string::npos) b.model.tensors.push_back(tensor);
+        if (tensor.name.find("mlp_fc1.weight") == std::string::npos) continue;
+        const std::string path = tensor.name.substr(0, part);
+        b.linear(path + "mlp_w12", tensor.ne[0], 2 * kMlp);
+        b.linear(path + "mlp_w3", kMlp, tensor.ne[0]);
+    }
+    return std::move(b.model);
+}
+
 Model mono() {
     constexpr int depth = 4, embed = 32, heads = 2;
     Builder b;

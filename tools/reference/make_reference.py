@@ -20,11 +20,16 @@ from numpy.typing import NDArray
 
 from depth_anything_ros.convert.converter import convert
 from depth_anything_ros.convert.hyper_parameters import HyperParameters, Size
-from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_MONO
+from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_MONO, SEEDED_SWIGLU
 
 SEED = 7
 RESOLUTION = 98
-NETWORKS = {"any_view": SEEDED_ANY_VIEW, "mono": SEEDED_MONO}
+NETWORKS = {"any_view": SEEDED_ANY_VIEW, "mono": SEEDED_MONO, "swiglu": SEEDED_SWIGLU}
+ARCHITECTURES = {"swiglu": "any_view"}
+"""Name of the architecture where it is not that of the network."""
+CASES = {name: ("landscape", "portrait") for name in ("any_view", "mono")} | {"swiglu": ("portrait",)}
+"""Network to the pictures that it is given."""
+SQUARE = ("any_view", "mono")
 PICTURES = {"landscape": (150, 100), "portrait": (100, 138)}
 """Width and height; they are processed to 98x70 and 70x98 by an area resize, the first through a second, cubic one."""
 SQUARE_PATCHES = 37
@@ -38,11 +43,12 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     models = {name: _model_sha256(name, parameters) for name, parameters in NETWORKS.items()}
     rounding = {}
-    for name, parameters in NETWORKS.items():
-        np.savez_compressed(folder / f"{name}_square.npz", patch_tokens=_square_tokens(parameters))
-        for orientation, size in PICTURES.items():
+    for name in SQUARE:
+        np.savez_compressed(folder / f"{name}_square.npz", patch_tokens=_square_tokens(NETWORKS[name]))
+    for name, orientations in CASES.items():
+        for orientation in orientations:
             case = f"{name}_{orientation}"
-            rounding[case] = _write_case(folder / f"{case}.npz", parameters, official.picture(size))
+            rounding[case] = _write_case(folder / f"{case}.npz", NETWORKS[name], official.picture(PICTURES[orientation]))
     _write_manifest(folder, models, rounding)
 
 
@@ -71,7 +77,7 @@ def _model_sha256(name: str, parameters: HyperParameters) -> str:
         official.save_checkpoint(official.network(parameters, SEED), checkpoint / "model.safetensors")
         size = {field.name: getattr(parameters, field.name) for field in fields(Size)}
         identity = {key: getattr(parameters, key) for key in ("checkpoint_name", "depth_kind", "license")}
-        config = {"hyper_parameters": {"architecture": name, **identity, **size}}
+        config = {"hyper_parameters": {"architecture": ARCHITECTURES.get(name, name), **identity, **size}}
         (checkpoint / "config.json").write_text(json.dumps(config))
         convert(checkpoint, checkpoint / "model.gguf")
         return _sha256(checkpoint / "model.gguf")

@@ -57,7 +57,9 @@ class _SizedDinoV2(DinoV2):
             embed_dim=parameters.embed_dim,
             depth=parameters.depth,
             num_heads=parameters.num_heads,
-            mlp_ratio=parameters.mlp_hidden / parameters.embed_dim,
+            # SwiGLU takes two thirds of what the ratio makes.
+            mlp_ratio=parameters.mlp_hidden / parameters.embed_dim * (1.5 if parameters.ffn_type == "swiglu" else 1.0),
+            ffn_layer=parameters.ffn_type,
             alt_start=parameters.alt_start,
             qknorm_start=parameters.qknorm_start,
             rope_start=parameters.rope_start,

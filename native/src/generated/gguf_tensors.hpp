@@ -6,7 +6,7 @@
 namespace da::keys {
 
 // When a tensor belongs to a file; the meaning of each is in gguf_keys.py.
-enum class Part { always, block, qknorm_block, camera_token, head_norm, sky, camera };
+enum class Part { always, block, qknorm_block, mlp_block, swiglu_block, camera_token, head_norm, sky, camera };
 
 // Extents that depend on the hyper-parameters; other extents are literal and positive.
 namespace dim {
@@ -16,14 +16,15 @@ inline constexpr int64_t qkv = -3;
 inline constexpr int64_t tokens = -4;
 inline constexpr int64_t head_dim = -5;
 inline constexpr int64_t mlp_hidden = -6;
-inline constexpr int64_t head_in = -7;
-inline constexpr int64_t out0 = -8;
-inline constexpr int64_t out1 = -9;
-inline constexpr int64_t out2 = -10;
-inline constexpr int64_t out3 = -11;
-inline constexpr int64_t features = -12;
-inline constexpr int64_t half_features = -13;
-inline constexpr int64_t output_dim = -14;
+inline constexpr int64_t gated_hidden = -7;
+inline constexpr int64_t head_in = -8;
+inline constexpr int64_t out0 = -9;
+inline constexpr int64_t out1 = -10;
+inline constexpr int64_t out2 = -11;
+inline constexpr int64_t out3 = -12;
+inline constexpr int64_t features = -13;
+inline constexpr int64_t half_features = -14;
+inline constexpr int64_t output_dim = -15;
 }  // namespace dim
 
 struct TensorRule {
@@ -52,10 +53,14 @@ inline constexpr TensorRule kTensors[] = {
     {Part::block, "vit.blk.{i}.ls1", {dim::embed, 1, 1, 1}, false},
     {Part::block, "vit.blk.{i}.norm2.weight", {dim::embed, 1, 1, 1}, false},
     {Part::block, "vit.blk.{i}.norm2.bias", {dim::embed, 1, 1, 1}, false},
-    {Part::block, "vit.blk.{i}.mlp_fc1.weight", {dim::embed, dim::mlp_hidden, 1, 1}, true},
-    {Part::block, "vit.blk.{i}.mlp_fc1.bias", {dim::mlp_hidden, 1, 1, 1}, false},
-    {Part::block, "vit.blk.{i}.mlp_fc2.weight", {dim::mlp_hidden, dim::embed, 1, 1}, true},
-    {Part::block, "vit.blk.{i}.mlp_fc2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::mlp_block, "vit.blk.{i}.mlp_fc1.weight", {dim::embed, dim::mlp_hidden, 1, 1}, true},
+    {Part::mlp_block, "vit.blk.{i}.mlp_fc1.bias", {dim::mlp_hidden, 1, 1, 1}, false},
+    {Part::mlp_block, "vit.blk.{i}.mlp_fc2.weight", {dim::mlp_hidden, dim::embed, 1, 1}, true},
+    {Part::mlp_block, "vit.blk.{i}.mlp_fc2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::swiglu_block, "vit.blk.{i}.mlp_w12.weight", {dim::embed, dim::gated_hidden, 1, 1}, true},
+    {Part::swiglu_block, "vit.blk.{i}.mlp_w12.bias", {dim::gated_hidden, 1, 1, 1}, false},
+    {Part::swiglu_block, "vit.blk.{i}.mlp_w3.weight", {dim::mlp_hidden, dim::embed, 1, 1}, true},
+    {Part::swiglu_block, "vit.blk.{i}.mlp_w3.bias", {dim::embed, 1, 1, 1}, false},
     {Part::block, "vit.blk.{i}.ls2", {dim::embed, 1, 1, 1}, false},
     {Part::always, "vit.norm.weight", {dim::embed, 1, 1, 1}, false},
     {Part::always, "vit.norm.bias", {dim::embed, 1, 1, 1}, false},

@@ -67,11 +67,17 @@ ggml_tensor* mlp(Graph& g, ggml_tensor* x, const std::string& path) {
     return linear(g, ggml_gelu_erf(g.context, linear(g, x, path + "mlp_fc1")), path + "mlp_fc2");
 }
 
+// The first half of w12 opens the gate.
+ggml_tensor* swiglu(Graph& g, ggml_tensor* x, const std::string& path) {
+    return linear(g, ggml_swiglu(g.context, linear(g, x, path + "mlp_w12")), path + "mlp_w3");
+}
+
 ggml_tensor* block(Graph& g, ggml_tensor* x, int index, const RopeInputs& positions, const VitParams& vit) {
     const std::string path = "vit.blk." + std::to_string(index) + ".";
     ggml_tensor* branch = attn(g, layer_norm(g, x, path + "norm1", vit.ln_eps), path, index, positions, vit);
     x = ggml_add(g.context, x, ggml_mul(g.context, branch, g.weights.tensor(path + "ls1")));
-    branch = mlp(g, layer_norm(g, x, path + "norm2", vit.ln_eps), path);
+    ggml_tensor* normalised = layer_norm(g, x, path + "norm2", vit.ln_eps);
+    branch = vit.swiglu ? swiglu(g, normalised, path) : mlp(g, normalised, path);
     return ggml_add(g.context, x, ggml_mul(g.context, branch, g.weights.tensor(path + "ls2")));
 }
 
