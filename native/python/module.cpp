@@ -5,6 +5,7 @@
 
 #include "depth_anything/engine.hpp"
 #include "ndarray.hpp"
+#include "quantize.hpp"
 
 namespace da::python {
 
@@ -135,6 +136,7 @@ PYBIND11_MODULE(_native, module) {
         }
     });
     da::python::register_engine(module);
+    da::python::register_quantize(module);
     module.def("preprocess", &da::python::preprocess_array, pybind11::arg("pixels"), pybind11::arg("bgr"), pybind11::arg("resolution"),
                pybind11::arg("patch"));
 }

@@ -153,7 +153,7 @@ VitParams read_vit(Reader& reader) {
     reader.require(vit.num_heads * vit.head_dim == vit.embed_dim, keys::kEmbedDim,
                    "is " + std::to_string(vit.embed_dim) + ", but " + std::to_string(vit.num_heads) + " heads of " +
                        std::to_string(vit.head_dim) + " make " + std::to_string(vit.num_heads * vit.head_dim));
-    reader.require(vit.head_dim % 8 == 0, keys::kHeadDim, "is " + std::to_string(vit.head_dim) + ", must be a multiple of 8");
+    reader.require(vit.head_dim % 16 == 0, keys::kHeadDim, "is " + std::to_string(vit.head_dim) + ", must be a multiple of 16");
     for (std::size_t i = 0; i < 4; ++i) {
         const bool ascending = i == 0 || vit.out_layers[i] > vit.out_layers[i - 1];
         reader.require(ascending && vit.out_layers[i] < vit.depth, keys::kOutLayers,

@@ -8,21 +8,37 @@ namespace da {
 
 namespace {
 
-// Floating-point operations of one node at most: ggml looks at the cancel flag between nodes only.
-constexpr double kNodeBudget = 2e9;
-
-int pieces_for(double operations, std::int64_t most) {
-    return static_cast<int>(std::min<double>(static_cast<double>(most), std::max(1.0, std::ceil(operations / kNodeBudget))));
-}
-
 kernels::MapView map_view(const ggml_tensor* map) {
     return {static_cast<const float*>(map->data), static_cast<int>(map->ne[0]), static_cast<int>(map->ne[1])};
+}
+
+const float* floats(const ggml_tensor* tensor) {
+    return tensor == nullptr ? nullptr : static_cast<const float*>(tensor->data);
+}
+
+std::ptrdiff_t stride(const ggml_tensor* rows) {
+    return static_cast<std::ptrdiff_t>(rows->nb[1] / sizeof(float));
+}
+
+// Values of an argument, nullptr where it is missing.
+const float* operand(const KernelNode& node, const ggml_tensor* result, std::size_t index) {
+    return node.given[index] ? floats(result->src[index]) : nullptr;
+}
+
+ggml_tensor* custom_node(Graph& g, KernelNode& node, std::vector<ggml_tensor*> arguments, std::int64_t ne0, std::int64_t ne1,
+                         std::int64_t ne2, ggml_custom_op_t callback) {
+    for (ggml_tensor*& argument : arguments) {
+        node.given.push_back(argument != nullptr);
+        if (argument == nullptr) argument = arguments.front();
+    }
+    return ggml_custom_4d(g.context, GGML_TYPE_F32, ne0, ne1, ne2, 1, arguments.data(), static_cast<int>(arguments.size()), callback,
+                          GGML_N_TASKS_MAX, &node);
 }
 
 void conv_callback(ggml_tensor* result, int thread, int, void* user) {
     auto& node = *static_cast<KernelNode*>(user);
     kernels::ConvTask task = node.conv;
-    if (result->src[1] != nullptr) task.residual = static_cast<const float*>(result->src[1]->data);
+    task.residual = operand(node, result, 1);
     run_conv(task, map_view(result->src[0]), static_cast<float*>(result->data), node.scratch->of(thread), node.next, *node.cancelled);
 }
 
@@ -46,13 +62,29 @@ std::vector<std::uint8_t> as_bytes(const std::vector<T>& values) {
     return bytes;
 }
 
-ggml_tensor* rows(Graph& g, ggml_tensor* x, std::int64_t first, std::int64_t count) {
-    return ggml_view_2d(g.context, x, x->ne[0], count, x->nb[1], first * x->nb[1]);
+void gemm_callback(ggml_tensor* result, int thread, int threads, void* user) {
+    auto& node = *static_cast<KernelNode*>(user);
+    kernels::GemmTask task = node.gemm;
+    task.weights.data = result->src[1]->data;
+    const ggml_tensor* x = result->src[0];
+    const kernels::RowsView rows{floats(x), static_cast<int>(x->ne[1]), stride(x)};
+    run_gemm(task, rows, {operand(node, result, 2), operand(node, result, 3), operand(node, result, 4)}, static_cast<float*>(result->data),
+             threads, node.scratch->of(thread), node.next, *node.cancelled);
 }
 
-ggml_tensor* heads(Graph& g, ggml_tensor* x, std::int64_t first, std::int64_t count) {
-    ggml_tensor* some = ggml_view_3d(g.context, x, x->ne[0], count, x->ne[2], x->nb[1], x->nb[2], first * x->nb[1]);
-    return ggml_permute(g.context, some, 0, 2, 1, 3);  // [head_dim, n, heads]
+void prepare_callback(ggml_tensor* result, int, int, void* user) {
+    auto& node = *static_cast<KernelNode*>(user);
+    const ggml_tensor* qkv = result->src[0];
+    const auto norm = [&](int index) { return kernels::HeadNorm{operand(node, result, index), operand(node, result, index + 1)}; };
+    run_prepare(node.attention, {floats(qkv), stride(qkv)}, norm(1), norm(3), operand(node, result, 5), static_cast<float*>(result->data),
+                node.next, *node.cancelled);
+}
+
+void attention_callback(ggml_tensor* result, int thread, int, void* user) {
+    auto& node = *static_cast<KernelNode*>(user);
+    const ggml_tensor* qkv = result->src[1];
+    run_attention(node.attention, floats(result->src[0]), {floats(qkv), stride(qkv)}, static_cast<float*>(result->data),
+                  node.scratch->of(thread), node.next, *node.cancelled);
 }
 
 }  // namespace
@@ -76,20 +108,20 @@ void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std:
     stages.push_back({name, copy, std::move(shape)});
 }
 
-ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* x) {
-    const std::int64_t n = x->ne[1];
-    const int pieces = pieces_for(2.0 * static_cast<double>(weight->ne[0] * weight->ne[1]) * static_cast<double>(n), n);
-    ggml_tensor* result = nullptr;
-    for (int i = 0; i < pieces; ++i) {
-        const std::int64_t first = n * i / pieces, end = n * (i + 1) / pieces;
-        ggml_tensor* piece = ggml_mul_mat(g.context, weight, pieces == 1 ? x : rows(g, x, first, end - first));
-        result = result == nullptr ? piece : ggml_concat(g.context, result, piece, 1);
-    }
-    return result;
+ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {
+    KernelNode& node = add_kernel_node(g);
+    const ggml_type type = weight->type;
+    node.gemm.weights = {nullptr, weight->nb[1], static_cast<int>(ggml_blck_size(type)), ggml_type_size(type),
+                         type == GGML_TYPE_F32 ? nullptr : ggml_get_type_traits(type)->to_float};
+    node.gemm.in = static_cast<int>(weight->ne[0]);
+    node.gemm.out = static_cast<int>(weight->ne[1]);
+    node.gemm.gelu = options.gelu;
+    g.scratch.reserve(kernels::gemm_scratch());
+    return custom_node(g, node, {x, weight, bias, options.scale, options.residual}, weight->ne[1], x->ne[1], 1, gemm_callback);
 }
 
-ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path) {
-    return ggml_add(g.context, matmul(g, g.weights.tensor(path + ".weight"), x), g.weights.tensor(path + ".bias"));
+ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
+    return matmul(g, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias"), x, options);
 }
 
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
@@ -98,19 +130,21 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
     return ggml_add(g.context, normalised, g.weights.tensor(path + ".bias"));
 }
 
-ggml_tensor* attention(Graph& g, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v) {
-    const std::int64_t head_dim = q->ne[0], count = q->ne[1], n = q->ne[2];
-    const int pieces = pieces_for(4.0 * static_cast<double>(head_dim * count) * static_cast<double>(n) * static_cast<double>(n), count);
-    const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
-    ggml_tensor* result = nullptr;
-    for (int i = 0; i < pieces; ++i) {
-        const std::int64_t first = count * i / pieces, some = count * (i + 1) / pieces - first;
-        ggml_tensor* piece = ggml_flash_attn_ext(g.context, heads(g, q, first, some), heads(g, k, first, some), heads(g, v, first, some),
-                                                 nullptr, scale, 0.0f, 0.0f);
-        ggml_flash_attn_ext_set_prec(piece, GGML_PREC_F32);
-        result = result == nullptr ? piece : ggml_concat(g.context, result, piece, 1);  // [head_dim, heads, n]
-    }
-    return ggml_reshape_2d(g.context, result, head_dim * count, n);
+ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options) {
+    const std::int64_t channels = qkv->ne[0] / 3, tokens = qkv->ne[1];
+    const kernels::AttentionTask task{options.heads, static_cast<int>(channels) / options.heads, static_cast<int>(tokens),
+                                      options.norm_eps};
+    const auto norm = [&](const std::string& path, const char* part) { return path.empty() ? nullptr : g.weights.tensor(path + part); };
+    KernelNode& prepare = add_kernel_node(g);
+    prepare.attention = task;
+    ggml_tensor* prepared = custom_node(g, prepare,
+                                        {qkv, norm(options.q_norm, ".weight"), norm(options.q_norm, ".bias"),
+                                         norm(options.k_norm, ".weight"), norm(options.k_norm, ".bias"), options.rope},
+                                        static_cast<std::int64_t>(kernels::prepared_floats(task)), 1, 1, prepare_callback);
+    KernelNode& node = add_kernel_node(g);
+    node.attention = task;
+    g.scratch.reserve(kernels::attention_scratch(task));
+    return custom_node(g, node, {prepared, qkv}, channels, tokens, 1, attention_callback);
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
@@ -120,9 +154,7 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
     const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
               height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
     g.scratch.reserve(kernels::conv_scratch(conv, width));
-    ggml_tensor* arguments[] = {x, options.residual};
-    return ggml_custom_4d(g.context, GGML_TYPE_F32, width, height, conv.out_channels / (conv.shuffle * conv.shuffle), 1, arguments,
-                          options.residual != nullptr ? 2 : 1, conv_callback, GGML_N_TASKS_MAX, &node);
+    return custom_node(g, node, {x, options.residual}, width, height, conv.out_channels / (conv.shuffle * conv.shuffle), conv_callback);
 }
 
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
@@ -130,7 +162,7 @@ ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernel
     node.table = std::move(table);
     node.interpolate = {static_cast<int>(x->ne[2]), width, height, node.table.x.empty() ? nullptr : &node.table};
     g.scratch.reserve(kernels::interpolate_scratch(static_cast<int>(x->ne[0])));
-    return ggml_custom_4d(g.context, GGML_TYPE_F32, width, height, x->ne[2], 1, &x, 1, interpolate_callback, GGML_N_TASKS_MAX, &node);
+    return custom_node(g, node, {x}, width, height, x->ne[2], interpolate_callback);
 }
 
 }  // namespace da

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "ggml-cpp.h"
+#include "kernels/attention.hpp"
+#include "kernels/gemm.hpp"
 #include "kernels/interpolate.hpp"
 #include "weights.hpp"
 
@@ -32,9 +34,12 @@ class Scratch {
     std::vector<std::vector<float>> pieces_;
 };
 
-// What a node that runs one of our kernels refers to; lives as long as the graph.
+// What a node that runs one of our kernels refers to; lives as long as the graph. Each kind of node uses its own task.
 struct KernelNode {
     kernels::ConvTask conv;
+    kernels::GemmTask gemm;
+    kernels::AttentionTask attention;
+    std::vector<bool> given;  // which arguments are there: a custom node has no empty ones, so another tensor stands in for a missing one
     kernels::InterpolateTask interpolate;
     kernels::PositionTable table;
     std::atomic<int> next{0};
@@ -74,17 +79,31 @@ struct Graph {
     void stage(const std::string& name, ggml_tensor* tensor, std::vector<std::int64_t> shape);
 };
 
-// x [in, n] -> [out, n]. Large products are cut into pieces, so that a cancelled graph ends in time.
-ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path);
+// What follows the product, in this order; computed while the result is still in registers.
+struct LinearOptions {
+    bool gelu = false;
+    ggml_tensor* scale = nullptr;     // [out], LayerScale
+    ggml_tensor* residual = nullptr;  // [out, n]
+};
 
-// The same with the weight tensor given, without bias.
-ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* x);
+// x [in, n] -> [out, n].
+ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options = {});
+
+// The same with the weight tensor [in, out] given, and its bias [out] or nullptr.
+ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options = {});
 
 // LayerNorm over the channels of x [channels, ...].
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps);
 
-// q, k, v [head_dim, heads, n] -> softmax(q k / sqrt(head_dim)) v as [head_dim * heads, n].
-ggml_tensor* attention(Graph& g, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v);
+struct AttentionOptions {
+    int heads = 0;
+    std::string q_norm, k_norm;  // paths of the LayerNorms of queries and keys, empty for none
+    float norm_eps = 0;
+    ggml_tensor* rope = nullptr;  // [head_dim, n], see rope_table; nullptr for none
+};
+
+// qkv [3 * channels, n] of one sequence -> [channels, n].
+ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options);
 
 struct ConvOptions {
     bool relu_input = false;

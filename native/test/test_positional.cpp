@@ -3,12 +3,22 @@
 #include "check.hpp"
 #include "model/positional.hpp"
 
-TEST(positional, rope_positions_start_at_one_behind_the_class_token) {
-    const da::RopePositions local = da::rope_positions({3, 2}, false);
-    CHECK(local.y == (std::vector<std::int32_t>{0, 1, 1, 1, 2, 2, 2}));
-    CHECK(local.x == (std::vector<std::int32_t>{0, 1, 2, 3, 1, 2, 3}));
-    const da::RopePositions global = da::rope_positions({3, 2}, true);
-    CHECK(global.y == (std::vector<std::int32_t>{0, 1, 1, 1, 1, 1, 1}) && global.x == global.y);
+TEST(positional, rope_table_of_local_and_global_blocks) {
+    da::VitParams vit;
+    vit.head_dim = 16;  // a quarter: 4 frequencies 100^(-j/4)
+    const std::vector<float> local = da::rope_table({3, 2}, vit, false), global = da::rope_table({3, 2}, vit, true);
+    CHECK(local.size() == 7u * 16u && global.size() == local.size());
+    const auto angle = [&](const std::vector<float>& table, int token, int axis, int j) {
+        return std::atan2(table[token * 16 + axis * 8 + 4 + j], table[token * 16 + axis * 8 + j]);
+    };
+    for (int j = 0; j < 4; ++j) {
+        const double frequency = std::pow(100.0, -j / 4.0);
+        CHECK(angle(local, 0, 0, j) == 0.0f && angle(global, 0, 1, j) == 0.0f);
+        // Token 6 is the patch in row 1, column 2; positions start at 1.
+        CHECK(std::abs(angle(local, 6, 0, j) - 2.0 * frequency) < 1e-6);
+        CHECK(std::abs(angle(local, 6, 1, j) - 3.0 * frequency) < 1e-6);
+        CHECK(std::abs(angle(global, 6, 0, j) - frequency) < 1e-6 && std::abs(angle(global, 6, 1, j) - frequency) < 1e-6);
+    }
 }
 
 TEST(positional, a_flat_table_stays_flat_and_the_trained_grid_is_taken_as_it_is) {

@@ -62,8 +62,8 @@ class Head {
     ggml_tensor* project(ggml_tensor* tokens, int index) {
         const std::string path = "head.proj." + std::to_string(index);
         ggml_tensor* weight = g_.weights.tensor(path + ".weight");
-        tokens = matmul(g_, ggml_reshape_2d(g_.context, weight, weight->ne[2], weight->ne[3]), tokens);
-        tokens = ggml_add(g_.context, tokens, g_.weights.tensor(path + ".bias"));
+        weight = ggml_reshape_2d(g_.context, weight, weight->ne[2], weight->ne[3]);
+        tokens = matmul(g_, weight, g_.weights.tensor(path + ".bias"), tokens);
         if (!hparams_.head.pos_embed) return tokens;
         const int channels = hparams_.head.out_channels[index];
         const auto table = uv_embedding(grid_.width, grid_.height, channels, aspect_);

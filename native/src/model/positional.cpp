@@ -58,6 +58,10 @@ std::vector<float> uv_axis(int count, double span, int channels) {
     return axis;
 }
 
+double rope_frequency(const VitParams& vit, int j, int count) {
+    return std::pow(static_cast<double>(vit.rope_freq), -static_cast<double>(j) / count);
+}
+
 }  // namespace
 
 std::vector<float> interpolate_pos_embed(const float* table, const VitParams& vit, Grid grid) {
@@ -77,15 +81,23 @@ std::vector<float> interpolate_pos_embed(const float* table, const VitParams& vi
     return result;
 }
 
-RopePositions rope_positions(Grid grid, bool global) {
-    RopePositions positions{{0}, {0}};
+std::vector<float> rope_table(Grid grid, const VitParams& vit, bool global) {
+    const int quarter = vit.head_dim / 4;
+    std::vector<float> table;
+    table.reserve(static_cast<std::size_t>(1 + grid.patches()) * vit.head_dim);
+    const auto add = [&](int position) {
+        for (int j = 0; j < quarter; ++j) table.push_back(static_cast<float>(std::cos(position * rope_frequency(vit, j, quarter))));
+        for (int j = 0; j < quarter; ++j) table.push_back(static_cast<float>(std::sin(position * rope_frequency(vit, j, quarter))));
+    };
+    add(0);
+    add(0);
     for (int y = 0; y < grid.height; ++y) {
         for (int x = 0; x < grid.width; ++x) {
-            positions.y.push_back(global ? 1 : y + 1);
-            positions.x.push_back(global ? 1 : x + 1);
+            add(global ? 1 : y + 1);
+            add(global ? 1 : x + 1);
         }
     }
-    return positions;
+    return table;
 }
 
 kernels::PositionTable uv_embedding(int width, int height, int channels, float aspect) {

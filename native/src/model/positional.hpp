@@ -20,11 +20,9 @@ struct Grid {
 // table: [1 + pos_embed_grid^2][embed]. Bicubic with offset, as in dinov2/vision_transformer.py (interpolate_pos_encoding).
 std::vector<float> interpolate_pos_embed(const float* table, const VitParams& vit, Grid grid);
 
-// Token positions of the rotary embedding along y and x: token 0 at 0, patches from 1 (local) or all at 1 (global). dinov2/layers/rope.py.
-struct RopePositions {
-    std::vector<std::int32_t> y, x;
-};
-RopePositions rope_positions(Grid grid, bool global);
+// Rotary position embedding of every token (dinov2/layers/rope.py): [1 + patches][head_dim] of cos and sin along y, then along x, a quarter
+// of head_dim each. Token 0 is at 0; patches are numbered from 1 (local) or all at 1 (global).
+std::vector<float> rope_table(Grid grid, const VitParams& vit, bool global);
 
 // 0.1 times the sine-cosine embedding of image coordinates that the DualDPT head adds to its maps, as separable tables
 // (utils/head_utils.py). width, height: of the map; aspect: of the picture, width / height; channels: a multiple of 4.

@@ -1,0 +1,158 @@
+#include "kernels/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/tile.hpp"
+#include "kernels/vector_math.hpp"
+
+namespace da::kernels {
+
+namespace {
+
+constexpr int kQueryRows = 24;  // queries whose scores are in the cache together
+constexpr int kLargestHead = 512;
+
+int panels_of(const AttentionTask& task) {
+    return (task.tokens + kPanel - 1) / kPanel;
+}
+int padded_tokens(const AttentionTask& task) {
+    return panels_of(task) * kPanel;
+}
+
+std::size_t queries_floats(const AttentionTask& task) {
+    return static_cast<std::size_t>(task.heads) * task.tokens * task.head_dim;
+}
+std::size_t keys_per_head(const AttentionTask& task) {
+    return static_cast<std::size_t>(padded_tokens(task)) * task.head_dim;
+}
+
+void normalise(const AttentionTask& task, const HeadNorm& norm, float* values) {
+    if (norm.weight == nullptr) return;
+    double sum = 0.0, squares = 0.0;
+    for (int i = 0; i < task.head_dim; ++i) sum += values[i];
+    const double mean = sum / task.head_dim;
+    for (int i = 0; i < task.head_dim; ++i) squares += (values[i] - mean) * (values[i] - mean);
+    const double inverse = 1.0 / std::sqrt(squares / task.head_dim + task.norm_eps);
+    for (int i = 0; i < task.head_dim; ++i) values[i] = static_cast<float>((values[i] - mean) * inverse) * norm.weight[i] + norm.bias[i];
+}
+
+// Pairs (j, j + quarter) of each half turn by the angle of that half's axis.
+void rotate(const AttentionTask& task, const float* table, float* values) {
+    const int quarter = task.head_dim / 4;
+    for (int half = 0; half < 2; ++half, table += 2 * quarter, values += 2 * quarter) {
+        for (int j = 0; j < quarter; ++j) {
+            const float a = values[j], b = values[j + quarter];
+            values[j] = a * table[j] - b * table[quarter + j];
+            values[j + quarter] = b * table[j] + a * table[quarter + j];
+        }
+    }
+}
+
+void soften(float* scores, int count, int padded, float& inverse_sum) {
+    Vector most = broadcast(scores[0]), total{};
+    int i = 0;
+    for (; i + kLanes <= count; i += kLanes) most = largest(most, load(scores + i));
+    float top = most[0];
+    for (int lane = 1; lane < kLanes; ++lane) top = std::max(top, most[lane]);
+    for (; i < count; ++i) top = std::max(top, scores[i]);
+    for (i = count; i < padded; ++i) scores[i] = -INFINITY;
+    for (i = 0; i < padded; i += kLanes) {
+        const Vector value = exp(load(scores + i) - top);
+        store(scores + i, value);
+        total += value;
+    }
+    for (i = count; i < padded; ++i) {
+        total[i % kLanes] -= scores[i];
+        scores[i] = 0.0f;
+    }
+    float sum = 0.0f;
+    for (int lane = 0; lane < kLanes; ++lane) sum += total[lane];
+    inverse_sum = 1.0f / sum;
+}
+
+template <int vectors>
+void mix_values(const AttentionTask& task, int rows, const float* scores, const float* values, std::ptrdiff_t stride, const float* inverse,
+                float* result) {
+    const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(task.heads) * task.head_dim;
+    for_row_tiles(rows, [&](int row, auto count) {
+        Sums<decltype(count)::value, vectors> sums;
+        clear<decltype(count)::value, vectors>(sums);
+        const int padded = padded_tokens(task);
+        multiply<decltype(count)::value, vectors>(task.tokens, scores + static_cast<std::ptrdiff_t>(row) * padded, padded, values, stride,
+                                                  sums);
+        for (int r = 0; r < decltype(count)::value; ++r) {
+            for (int v = 0; v < vectors; ++v) store(result + (row + r) * width + v * kLanes, sums[r][v] * inverse[row + r]);
+        }
+    });
+}
+
+}  // namespace
+
+std::size_t prepared_floats(const AttentionTask& task) {
+    return queries_floats(task) + task.heads * keys_per_head(task);
+}
+
+std::size_t attention_scratch(const AttentionTask& task) {
+    return static_cast<std::size_t>(kQueryRows) * padded_tokens(task);
+}
+
+void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope, float* prepared,
+                 std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
+    const int panels = panels_of(task), width = task.heads * task.head_dim;
+    float values[kLargestHead];
+    for (int i = next++; i < task.heads * panels && !cancelled.load(std::memory_order_relaxed); i = next++) {
+        const int head = i / panels, panel = i % panels;
+        float* queries = prepared + static_cast<std::size_t>(head) * task.tokens * task.head_dim;
+        float* keys =
+            prepared + queries_floats(task) + head * keys_per_head(task) + static_cast<std::size_t>(panel) * kPanel * task.head_dim;
+        std::fill(keys, keys + static_cast<std::size_t>(kPanel) * task.head_dim, 0.0f);
+        for (int t = panel * kPanel; t < std::min((panel + 1) * kPanel, task.tokens); ++t) {
+            const float* source = qkv.values + t * qkv.stride + head * task.head_dim;
+            const float* turn = rope == nullptr ? nullptr : rope + static_cast<std::size_t>(t) * task.head_dim;
+            float* query = queries + static_cast<std::size_t>(t) * task.head_dim;
+            std::copy(source, source + task.head_dim, query);
+            normalise(task, q_norm, query);
+            if (turn != nullptr) rotate(task, turn, query);
+            for (int d = 0; d < task.head_dim; ++d) query[d] *= scale;
+            std::copy(source + width, source + width + task.head_dim, values);
+            normalise(task, k_norm, values);
+            if (turn != nullptr) rotate(task, turn, values);
+            for (int d = 0; d < task.head_dim; ++d) keys[static_cast<std::size_t>(d) * kPanel + t % kPanel] = values[d];
+        }
+    }
+}
+
+void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv, float* result, float* scratch, std::atomic<int>& next,
+                   const std::atomic<bool>& cancelled) {
+    const int blocks = (task.tokens + kQueryRows - 1) / kQueryRows, padded = padded_tokens(task), width = task.heads * task.head_dim;
+    for (int i = next++; i < task.heads * blocks && !cancelled.load(std::memory_order_relaxed); i = next++) {
+        const int head = i / blocks, first = i % blocks * kQueryRows, rows = std::min(kQueryRows, task.tokens - first);
+        const float* queries = prepared + (static_cast<std::size_t>(head) * task.tokens + first) * task.head_dim;
+        const float* keys = prepared + queries_floats(task) + head * keys_per_head(task);
+        for_row_tiles(rows, [&](int row, auto count) {
+            for (int n = 0; n < padded; n += kPanel) {
+                Sums<decltype(count)::value, kTileVectors> sums;
+                clear<decltype(count)::value, kTileVectors>(sums);
+                multiply<decltype(count)::value, kTileVectors>(task.head_dim, queries + static_cast<std::size_t>(row) * task.head_dim,
+                                                               task.head_dim, keys + static_cast<std::size_t>(n) * task.head_dim, kPanel,
+                                                               sums);
+                for (int r = 0; r < decltype(count)::value; ++r) {
+                    for (int v = 0; v < kTileVectors; ++v)
+                        store(scratch + static_cast<std::size_t>(row + r) * padded + n + v * kLanes, sums[r][v]);
+                }
+            }
+        });
+        float inverse[kQueryRows];
+        for (int r = 0; r < rows; ++r) soften(scratch + static_cast<std::size_t>(r) * padded, task.tokens, padded, inverse[r]);
+        const float* values = qkv.values + 2 * width + head * task.head_dim;
+        float* target = result + static_cast<std::size_t>(first) * width + head * task.head_dim;
+        int d = 0;
+        for (; d + kPanel <= task.head_dim; d += kPanel)
+            mix_values<kTileVectors>(task, rows, scratch, values + d, qkv.stride, inverse, target + d);
+        for (; d < task.head_dim; d += kLanes) mix_values<1>(task, rows, scratch, values + d, qkv.stride, inverse, target + d);
+    }
+}
+
+}  // namespace da::kernels

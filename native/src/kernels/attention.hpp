@@ -1,0 +1,38 @@
+// Multi-head attention of one sequence: softmax(q k^T / sqrt(head_dim)) v, with the LayerNorm of queries and keys and the rotary position
+// embedding applied while they are brought into the order that the products read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace da::kernels {
+
+struct HeadNorm {
+    const float* weight;  // [head_dim]; nullptr: no norm
+    const float* bias;
+};
+
+struct AttentionTask {
+    int heads = 0, head_dim = 0, tokens = 0;  // head_dim: a multiple of 16
+    float norm_eps = 0;
+};
+
+// qkv: [tokens][3][heads][head_dim] as the projection gives it; stride in floats.
+struct QkvView {
+    const float* values;
+    std::ptrdiff_t stride;
+};
+
+// Floats of the prepared queries [heads][tokens][head_dim] and keys [heads][panels][head_dim][kPanel] together.
+std::size_t prepared_floats(const AttentionTask& task);
+std::size_t attention_scratch(const AttentionTask& task);
+
+// rope: [tokens][head_dim] of cos and sin along y, cos and sin along x (a quarter each), or nullptr. One thread's share; see run_conv.
+void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope, float* prepared,
+                 std::atomic<int>& next, const std::atomic<bool>& cancelled);
+
+// result: [tokens][heads][head_dim].
+void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv, float* result, float* scratch, std::atomic<int>& next,
+                   const std::atomic<bool>& cancelled);
+
+}  // namespace da::kernels

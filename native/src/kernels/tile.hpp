@@ -1,0 +1,57 @@
+// The register tile of all matrix products: `rows` rows of A, read where they lie, times `vectors` x 16 columns of B, read along rows.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/vector.hpp"
+
+namespace da::kernels {
+
+// As many sums as the registers of the target hold beside the operands.
+#if defined(__AVX512F__)
+constexpr int kTileRows = 12, kTileVectors = 2;
+#else
+constexpr int kTileRows = 6, kTileVectors = 1;
+#endif
+constexpr int kPanel = kTileVectors * kLanes;
+
+template <int rows, int vectors>
+using Sums = Vector[rows][vectors];
+
+template <int rows, int vectors>
+inline void clear(Sums<rows, vectors>& sums) {
+    for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < vectors; ++v) sums[r][v] = Vector{};
+    }
+}
+
+// sums += A[rows x depth] * B[depth x 16 vectors]; strides in floats.
+template <int rows, int vectors>
+inline void multiply(int depth, const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride,
+                     Sums<rows, vectors>& sums) {
+    for (int k = 0; k < depth; ++k, b += b_stride) {
+        Vector columns[vectors];
+        for (int v = 0; v < vectors; ++v) columns[v] = load(b + v * kLanes);
+        for (int r = 0; r < rows; ++r) {
+            const Vector value = broadcast(a[r * a_stride + k]);
+            for (int v = 0; v < vectors; ++v) sums[r][v] += value * columns[v];
+        }
+    }
+}
+
+// Calls tile(first row, number of rows as a type) over `count` rows: full tiles, then smaller ones.
+template <int rows>
+struct RowCount {
+    static constexpr int value = rows;
+};
+
+template <typename Tile>
+void for_row_tiles(int count, const Tile& tile) {
+    constexpr int third = kTileRows / 3;
+    int r = 0;
+    for (; r + kTileRows <= count; r += kTileRows) tile(r, RowCount<kTileRows>{});
+    for (; r + third <= count; r += third) tile(r, RowCount<third>{});
+    for (; r < count; ++r) tile(r, RowCount<1>{});
+}
+
+}  // namespace da::kernels

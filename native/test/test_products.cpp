@@ -1,0 +1,186 @@
+// Matrix products and attention alone against a naive reference in double precision, on odd sizes.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+#include "ggml-cpu.h"
+#include "ggml.h"
+#include "kernels/attention.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/vector_math.hpp"
+
+namespace {
+
+using namespace da::kernels;
+using Floats = std::vector<float>;
+
+const std::atomic<bool> kNotCancelled{false};
+
+Floats random_values(std::size_t count, unsigned seed, float deviation = 1.0f) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0.0f, deviation);
+    Floats values(count);
+    for (float& value : values) value = normal(random);
+    return values;
+}
+
+double exact_gelu(double x) {
+    return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
+}
+
+struct Layer {
+    int in, out, rows;
+};
+
+Floats run_layer(const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride, bool gelu, const GemmOperands& operands,
+                 int threads) {
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(gemm_scratch());
+    std::atomic<int> next{0};
+    run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, y.data(), threads, scratch.data(), next, kNotCancelled);
+    return y;
+}
+
+}  // namespace
+
+TEST(products, linear_layer_with_all_that_follows) {
+    for (const Layer& s :
+         {Layer{7, 5, 3}, Layer{64, 64, 1}, Layer{300, 70, 29}, Layer{512, 33, 13}, Layer{3, 130, 500}, Layer{588, 16, 12}}) {
+        const std::ptrdiff_t stride = s.in + 5;  // rows of a larger tensor
+        const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1),
+                     w = random_values(static_cast<std::size_t>(s.in) * s.out, 2);
+        const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
+                     residual = random_values(static_cast<std::size_t>(s.rows) * s.out, 5);
+        const MatrixView weights{w.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
+        const Floats plain = run_layer(weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
+        const Floats full = run_layer(weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
+        for (int r = 0; r < s.rows; ++r) {
+            for (int n = 0; n < s.out; ++n) {
+                double product = 0;
+                for (int k = 0; k < s.in; ++k)
+                    product += static_cast<double>(x[r * stride + k]) * w[static_cast<std::size_t>(n) * s.in + k];
+                const std::size_t at = static_cast<std::size_t>(r) * s.out + n;
+                CHECK(std::abs(plain[at] - product) < 2e-6 * s.in);
+                CHECK(std::abs(full[at] - (exact_gelu(product + bias[n]) * scale[n] + residual[at])) < 4e-6 * s.in + 1e-5);
+            }
+        }
+        for (const int threads : {2, 3, 7}) {
+            CHECK(run_layer(weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
+        }
+    }
+}
+
+TEST(products, weights_of_every_stored_type) {
+    const Layer s{512, 40, 9};
+    const Floats x = random_values(static_cast<std::size_t>(s.rows) * s.in, 1),
+                 w = random_values(static_cast<std::size_t>(s.in) * s.out, 2, 0.05f);
+    for (const ggml_type type : {GGML_TYPE_F16, GGML_TYPE_Q8_0, GGML_TYPE_Q6_K, GGML_TYPE_Q5_K, GGML_TYPE_Q4_K}) {
+        const std::size_t row_bytes = ggml_row_size(type, s.in);
+        std::vector<std::uint8_t> stored(row_bytes * s.out);
+        ggml_quantize_chunk(type, w.data(), stored.data(), 0, s.out, s.in, nullptr);
+        Floats decoded(w.size());
+        const auto to_float = ggml_get_type_traits(type)->to_float;
+        for (int n = 0; n < s.out; ++n) to_float(stored.data() + n * row_bytes, decoded.data() + static_cast<std::size_t>(n) * s.in, s.in);
+        const MatrixView quantised{stored.data(), row_bytes, static_cast<int>(ggml_blck_size(type)), ggml_type_size(type), to_float};
+        const MatrixView plain{decoded.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
+        CHECK(run_layer(quantised, s, x, s.in, false, {}, 1) == run_layer(plain, s, x, s.in, false, {}, 1));
+    }
+}
+
+TEST(products, attention_is_its_definition) {
+    struct Case {
+        int heads, head_dim, tokens;
+        bool norm, rope;
+    };
+    for (const Case& c :
+         {Case{2, 16, 5, false, false}, Case{3, 64, 77, true, true}, Case{1, 48, 33, true, false}, Case{2, 32, 100, false, true}}) {
+        const int width = c.heads * c.head_dim;
+        const std::ptrdiff_t stride = 3 * width;
+        const Floats qkv = random_values(static_cast<std::size_t>(c.tokens) * stride, 1), weight = random_values(c.head_dim, 2),
+                     bias = random_values(c.head_dim, 3);
+        Floats table;
+        for (int i = 0; i < c.tokens * c.head_dim; ++i)
+            table.push_back(static_cast<float>(i / (c.head_dim / 4) % 2 == 0 ? std::cos(i * 0.7) : std::sin(i * 0.7)));
+        const AttentionTask task{c.heads, c.head_dim, c.tokens, 1e-5f};
+        const HeadNorm norm{c.norm ? weight.data() : nullptr, bias.data()};
+        Floats prepared(prepared_floats(task)), found(static_cast<std::size_t>(c.tokens) * width), scratch(attention_scratch(task));
+        std::atomic<int> next{0};
+        run_prepare(task, {qkv.data(), stride}, norm, norm, c.rope ? table.data() : nullptr, prepared.data(), next, kNotCancelled);
+        next = 0;
+        run_attention(task, prepared.data(), {qkv.data(), stride}, found.data(), scratch.data(), next, kNotCancelled);
+
+        const auto vector = [&](int part, int token, int head) {
+            std::vector<double> values(c.head_dim);
+            for (int d = 0; d < c.head_dim; ++d) values[d] = qkv[token * stride + part * width + head * c.head_dim + d];
+            if (c.norm && part < 2) {
+                double mean = 0, variance = 0;
+                for (const double value : values) mean += value / c.head_dim;
+                for (const double value : values) variance += (value - mean) * (value - mean) / c.head_dim;
+                for (int d = 0; d < c.head_dim; ++d) values[d] = (values[d] - mean) / std::sqrt(variance + 1e-5) * weight[d] + bias[d];
+            }
+            const int quarter = c.head_dim / 4;
+            for (int half = 0; c.rope && part < 2 && half < 2; ++half) {
+                for (int j = 0; j < quarter; ++j) {
+                    const double co = table[token * c.head_dim + 2 * half * quarter + j],
+                                 si = table[token * c.head_dim + (2 * half + 1) * quarter + j];
+                    double &a = values[2 * half * quarter + j], &b = values[(2 * half + 1) * quarter + j];
+                    const double old = a;
+                    a = a * co - b * si;
+                    b = b * co + old * si;
+                }
+            }
+            return values;
+        };
+        for (int head = 0; head < c.heads; ++head) {
+            for (int q = 0; q < c.tokens; ++q) {
+                const auto query = vector(0, q, head);
+                std::vector<double> weights(c.tokens), expected(c.head_dim);
+                double sum = 0;
+                for (int k = 0; k < c.tokens; ++k) {
+                    const auto key = vector(1, k, head);
+                    double score = 0;
+                    for (int d = 0; d < c.head_dim; ++d) score += query[d] * key[d];
+                    sum += weights[k] = std::exp(score / std::sqrt(c.head_dim));
+                }
+                for (int k = 0; k < c.tokens; ++k) {
+                    const auto value = vector(2, k, head);
+                    for (int d = 0; d < c.head_dim; ++d) expected[d] += weights[k] / sum * value[d];
+                }
+                for (int d = 0; d < c.head_dim; ++d)
+                    CHECK(std::abs(found[static_cast<std::size_t>(q) * width + head * c.head_dim + d] - expected[d]) < 1e-5);
+            }
+        }
+    }
+}
+
+TEST(products, scores_of_extreme_size_stay_finite) {
+    const AttentionTask task{1, 16, 20, 1e-5f};
+    Floats qkv = random_values(20 * 48, 1);
+    for (int t = 0; t < 20; ++t) {
+        for (int d = 0; d < 32; ++d) qkv[t * 48 + d] *= 1e4f;
+    }
+    Floats prepared(prepared_floats(task)), found(20 * 16), scratch(attention_scratch(task));
+    std::atomic<int> next{0};
+    run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), next, kNotCancelled);
+    next = 0;
+    run_attention(task, prepared.data(), {qkv.data(), 48}, found.data(), scratch.data(), next, kNotCancelled);
+    for (const float value : found) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
+}
+
+TEST(products, exponential_and_error_function) {
+    double worst_exp = 0, worst_erf = 0;
+    for (int i = 0; i < 200000; i += kLanes) {
+        Vector x;
+        for (int lane = 0; lane < kLanes; ++lane) x[lane] = static_cast<float>(-86.9 + (i + lane) * 86.9 / 200000);
+        Vector z = x * (5.0f / 86.9f);
+        const Vector e = da::kernels::exp(x), f = da::kernels::erf(z);
+        for (int lane = 0; lane < kLanes; ++lane) {
+            worst_exp = std::max(worst_exp, std::abs(e[lane] / std::exp(static_cast<double>(x[lane])) - 1));
+            worst_erf = std::max(worst_erf, std::abs(f[lane] / std::erf(static_cast<double>(z[lane])) - 1));
+        }
+    }
+    CHECK(worst_exp < 2e-7);
+    CHECK(worst_erf < 5e-7);
+    CHECK(da::kernels::erf(broadcast(0.0f))[0] == 0.0f && da::kernels::exp(broadcast(0.0f))[0] == 1.0f);
+    CHECK(da::kernels::exp(broadcast(-INFINITY))[0] < 1e-37f);
+}
