@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,10 +29,30 @@ class TensorType(Enum):
 
     F32 = 0
     F16 = 1
+    Q8_0 = 8
+    Q4_K = 12
+    Q5_K = 13
+    Q6_K = 14
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """Values that are stored together, and their bytes. Rows consist of whole blocks."""
+        return _BLOCKS[self]
 
     @property
     def dtype(self) -> np.dtype:
-        return np.dtype({TensorType.F32: "<f4", TensorType.F16: "<f2"}[self])
+        """Of the stored array; that of a quantised tensor holds the bytes of its rows."""
+        return np.dtype({TensorType.F32: "<f4", TensorType.F16: "<f2"}.get(self, "u1"))
+
+
+_BLOCKS = {
+    TensorType.F32: (1, 4),
+    TensorType.F16: (1, 2),
+    TensorType.Q8_0: (32, 34),
+    TensorType.Q4_K: (256, 144),
+    TensorType.Q5_K: (256, 176),
+    TensorType.Q6_K: (256, 210),
+}
 
 
 @dataclass(frozen=True)
@@ -44,10 +65,15 @@ class TensorInfo:
 
     @property
     def nbytes(self) -> int:
-        count = 1
-        for extent in self.extents:
-            count *= extent
-        return count * self.type.dtype.itemsize
+        values, size = self.type.block
+        return math.prod(self.extents) // values * size
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Shape of the stored array, slowest first."""
+        values, size = self.type.block
+        *slower, row = self.extents[::-1]
+        return (*slower, row // values * size // self.type.dtype.itemsize)
 
 
 def file_bytes(items: list[MetadataItem], infos: list[TensorInfo]) -> int:
@@ -56,10 +82,10 @@ def file_bytes(items: list[MetadataItem], infos: list[TensorInfo]) -> int:
 
 
 def write(stream: BinaryIO, items: list[MetadataItem], infos: list[TensorInfo], arrays: Iterable[NDArray[np.generic]]) -> None:
-    """Write one file. `arrays` gives the data of each tensor in turn (storage type, reversed extents); only one is held at a time."""
+    """Write one file. `arrays` gives the data of each tensor in turn (`stored_shape`, `dtype` of its type); only one is held at a time."""
     stream.write(header(items, infos))
     for info, array in zip(infos, arrays):
-        assert array.shape == info.extents[::-1] and array.dtype == info.type.dtype, info.name
+        assert array.shape == info.stored_shape and array.dtype == info.type.dtype, info.name
         stream.write(np.ascontiguousarray(array).data.cast("B"))
         stream.write(bytes(_padded(info.nbytes) - info.nbytes))
 
@@ -108,11 +134,11 @@ class GgufFile:
 
 
 def read(path: Path) -> GgufFile:
-    """Read a file that `write` made; the data is mapped, not loaded. Raises ConversionError (``convert.verify``) for any other content."""
+    """Read a file of the known types; the data is mapped, not loaded. Raises ConversionError (``convert.verify``) for other content."""
     try:
         return _Reader(np.memmap(path, np.uint8, "r")).file()
-    except (struct.error, ValueError, KeyError, IndexError) as error:
-        raise ConversionError("convert.verify", f"{path} is not a GGUF file of this converter ({error}); convert again.") from error
+    except (struct.error, ValueError, KeyError, IndexError, OSError) as error:
+        raise ConversionError("convert.verify", f"{path} cannot be read as a GGUF file of this family ({error}).") from error
 
 
 class _Reader:
@@ -152,8 +178,10 @@ class _Reader:
     def _info(self) -> tuple[TensorInfo, int]:
         name, (rank,) = self._text(), self._unpack("<I")
         *extents, kind, offset = self._unpack(f"<{rank}QIQ")
+        if not extents or extents[0] % TensorType(kind).block[0]:
+            raise ValueError(f"tensor {name} of type {TensorType(kind).name} has extents {extents}")
         return TensorInfo(name, tuple(extents), TensorType(kind)), offset
 
     def _data(self, info: TensorInfo, start: int) -> NDArray[np.generic]:
         section = self._mapped[start : start + info.nbytes]
-        return section.view(info.type.dtype).reshape(info.extents[::-1])
+        return section.view(info.type.dtype).reshape(info.stored_shape)

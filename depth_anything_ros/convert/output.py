@@ -23,17 +23,27 @@ def write_model(
     arrays: Iterable[Float32Array],
     narrow_type: TensorType = TensorType.F32,
 ) -> None:
-    """Write `path` through a temporary file beside it; on any error nothing is left.
+    """Write a network with `write_file`.
 
-    arrays: float32 data of each of `specs` in turn; one is held at a time. narrow_type: storage of the tensors that may be narrower.
-    Raises ConversionError (``convert.verify``) when the file cannot be written, or what was read back is not what was written.
+    arrays: float32 data of each of `specs` in turn; one is held at a time. narrow_type: storage of the tensors that may be narrower,
+    F32 or F16.
     """
     infos = [TensorInfo(spec.name, spec.extents, narrow_type if spec.narrow else TensorType.F32) for spec in specs]
+    stored = (np.ascontiguousarray(array, info.type.dtype) for info, array in zip(infos, arrays))
+    write_file(path, items, infos, stored)
+
+
+def write_file(path: Path, items: list[MetadataItem], infos: list[TensorInfo], arrays: Iterable[np.ndarray]) -> None:
+    """Write `path` through a temporary file beside it; on any error nothing is left.
+
+    arrays: the stored data of each of `infos` in turn (see `gguf_file.write`).
+    Raises ConversionError (``convert.verify``) when the file cannot be written, or what was read back is not what was written.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     checksums: list[int] = []
     try:
         with partial.open("xb") as stream:
-            gguf_file.write(stream, items, infos, _stored(infos, arrays, checksums))
+            gguf_file.write(stream, items, infos, _summed(arrays, checksums))
             stream.flush()
             os.fsync(stream.fileno())
         _verify(partial, items, infos, checksums)
@@ -44,12 +54,12 @@ def write_model(
         partial.unlink(missing_ok=True)
 
 
-def _stored(infos: list[TensorInfo], arrays: Iterable[Float32Array], checksums: list[int]) -> Iterator[np.ndarray]:
-    """Each array in its storage type; the checksum of its bytes goes to `checksums`."""
-    for info, array in zip(infos, arrays):
-        stored = np.ascontiguousarray(array, info.type.dtype)
-        checksums.append(zlib.crc32(stored.data.cast("B")))
-        yield stored
+def _summed(arrays: Iterable[np.ndarray], checksums: list[int]) -> Iterator[np.ndarray]:
+    """Each array; the checksum of its bytes goes to `checksums`."""
+    for array in arrays:
+        contiguous = np.ascontiguousarray(array)
+        checksums.append(zlib.crc32(contiguous.data.cast("B")))
+        yield contiguous
 
 
 def _verify(path: Path, items: list[MetadataItem], infos: list[TensorInfo], checksums: list[int]) -> None:

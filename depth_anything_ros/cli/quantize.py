@@ -1,0 +1,30 @@
+"""Make a smaller model file: 2-D weights as f16, q8_0, q6_k, q5_k or q4_k.
+
+    depth-anything-ros quantize da3-base.gguf da3-base-q8_0.gguf --type q8_0
+
+Convolutions, biases, norms and tokens stay f32. Rows that a K type cannot fill (DA3-SMALL has 384 values) become q8_0.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, help="f32 or f16 GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("output", type=Path, help="GGUF file to write")
+    parser.add_argument("--type", default="q8_0", help="f16, q8_0 (default), q6_k, q5_k or q4_k")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.convert.quantize import quantize
+    from depth_anything_ros.models.cache import resolve_model
+
+    source = resolve_model(arguments.model)
+    before = source.stat().st_size
+    counts = Counter(info.type.name.lower() for info in quantize(source, arguments.output, arguments.type))
+    types = ", ".join(f"{count} tensors {name}" for name, count in sorted(counts.items()))
+    print(f"{arguments.output}: {types}; {before / 1e6:.1f} MB -> {arguments.output.stat().st_size / 1e6:.1f} MB")
+    return 0
