@@ -1,7 +1,7 @@
 """The one table of names of a Depth Anything GGUF file: metadata keys and tensors, shared by the converter and the engine.
 
 The layout is that of the files published for the existing C++ port. `python -m depth_anything_ros.convert.cpp_headers` writes the same
-names as C++ headers. A part that comes later (auxiliary rays, Gaussians, another feed-forward) is one more `Part` and its rows here.
+names as C++ headers. Names are those of DA3 files; where other files and checkpoints depart from them is in `naming`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 PREFIX = "depthanything3."
 GENERAL_ARCHITECTURE = "general.architecture"
@@ -85,7 +86,19 @@ KEYS: tuple[Key, ...] = (
     Key("head_sky_activation", "head.sky_activation", _STRING),
     Key("head_norm_type", "head.norm_type", _STRING),
     Key("head_max_depth", "head.max_depth", _F32),
+    Key("head_has_rays", "head.has_aux", _BOOL),
+    Key("head_ray_dim", "head.aux_ray_dim", _U32),
+    Key("head_ray_levels", "head.aux_levels", _U32),
     Key("cam_dim_in", "cam.dim_in", _U32),
+    Key("gs_output_dim", "gs.output_dim", _U32),
+    Key("gs_features", "gs.features", _U32),
+    Key("gs_out_channels", "gs.out_channels", _I32, array=True),
+    Key("gs_sh_degree", "gs.sh_degree", _U32),
+    Key("gs_scale_min", "gs.scale_min", _F32),
+    Key("gs_scale_max", "gs.scale_max", _F32),
+    Key("gs_pred_offset_depth", "gs.pred_offset_depth", _BOOL),
+    Key("gs_pred_offset_xy", "gs.pred_offset_xy", _BOOL),
+    Key("gs_pred_color", "gs.pred_color", _BOOL),
     # Ours, the only two beyond the published layout.
     Key("depth_kind", "depth_kind", _STRING),
     Key("license", "license", _STRING),
@@ -110,8 +123,14 @@ class Part(Enum):
     """Heads that normalise their input (`head.norm_type` is not idt)."""
     SKY = "sky"
     """Heads with a sky branch (`head.sky_activation` is there)."""
+    UNUSED_LATERAL = "unused_lateral"
+    """Depth Anything V2: a residual unit of the coarsest level that nothing uses."""
+    RAYS = "rays"
+    """Any-view networks that were converted with the auxiliary ray branch (`head.has_aux`)."""
     CAMERA = "camera"
     """Networks with a camera decoder (`cam.dim_in` is there)."""
+    GAUSSIANS = "gaussians"
+    """Networks with a head of 3-D Gaussians (`gs.output_dim` is there)."""
 
 
 class Dim(Enum):
@@ -134,6 +153,8 @@ class Dim(Enum):
     OUT3 = "out3"
     FEATURES = "features"
     HALF_FEATURES = "half_features"
+    QUARTER_FEATURES = "quarter_features"
+    EIGHTH_FEATURES = "eighth_features"
     OUTPUT_DIM = "output_dim"
 
 
@@ -156,8 +177,14 @@ class TensorRule:
 BACKBONE = "model.backbone.pretrained."
 HEAD = "model.head."
 CAMERA = "model.cam_dec."
+GAUSSIANS = "model.gs_head."
 HIDDEN = 32
 """Channels of the last convolution but one of every DPT head, fixed in the official code."""
+
+RAY_OUTPUTS = 7
+"""Direction, origin, and a confidence."""
+GAUSSIAN_OUTPUTS = 38
+"""Offsets 2, scales 3, quaternion 4, harmonics of degree 2 for three colours 27, depth offset 1; and a confidence."""
 
 IGNORED_OFFICIAL = (
     "model.cam_enc.",
@@ -167,8 +194,10 @@ IGNORED_OFFICIAL = (
     "model.head.scratch.refinenet4_aux.",
     "model.head.scratch.output_conv1_aux.",
     "model.head.scratch.output_conv2_aux.",
+    "model.backbone.pretrained.mask_token",
 )
-"""Prefixes of official tensors that the published layout leaves out: pose conditioning and the auxiliary ray branch."""
+"""Prefixes of official tensors that a file may leave out: pose conditioning, the auxiliary ray branch (opt-in, and of it the finest level
+only), and what training alone uses."""
 
 
 def _weight_bias(
@@ -211,35 +240,57 @@ def _block() -> Iterator[TensorRule]:
 
 
 def _head() -> Iterator[TensorRule]:
-    outs = (Dim.OUT0, Dim.OUT1, Dim.OUT2, Dim.OUT3)
-    always, features, half = Part.ALWAYS, Dim.FEATURES, Dim.HALF_FEATURES
+    half, scratch = Dim.HALF_FEATURES, HEAD + "scratch."
     yield from _norm(Part.HEAD_NORM, HEAD + "norm", "head.norm", Dim.HEAD_IN)
-    for stage, width in enumerate(outs):
-        yield from _weight_bias(always, f"{HEAD}projects.{stage}", f"head.proj.{stage}", (1, 1, Dim.HEAD_IN, width), width)
-    for stage, size in ((0, 4), (1, 2), (3, 3)):
-        width = outs[stage]
-        yield from _weight_bias(always, f"{HEAD}resize_layers.{stage}", f"head.resize.{stage}", (size, size, width, width), width)
-    for level, width in enumerate(outs, start=1):
-        official, name = f"{HEAD}scratch.layer{level}_rn.weight", f"head.scratch.layer{level}_rn.weight"
-        yield TensorRule(always, official, name, (3, 3, width, features))
-    for level in (1, 2, 3, 4):
-        yield from _fusion(level, has_lateral=level < 4)
-    scratch = HEAD + "scratch."
-    yield from _weight_bias(always, scratch + "output_conv1", "head.scratch.out1", (3, 3, features, half), half)
-    yield from _weight_bias(always, scratch + "output_conv2.0", "head.scratch.out2a", (3, 3, half, HIDDEN), HIDDEN)
-    yield from _weight_bias(always, scratch + "output_conv2.2", "head.scratch.out2b", (1, 1, HIDDEN, Dim.OUTPUT_DIM), Dim.OUTPUT_DIM)
+    yield from _trunk(Part.ALWAYS, HEAD, "head.", Dim.OUTPUT_DIM)
     yield from _weight_bias(Part.SKY, scratch + "sky_output_conv2.0", "head.scratch.sky_out2a", (3, 3, half, HIDDEN), HIDDEN)
     yield from _weight_bias(Part.SKY, scratch + "sky_output_conv2.2", "head.scratch.sky_out2b", (1, 1, HIDDEN, 1), 1)
+    for level in (1, 2, 3, 4):
+        yield from _fusion(Part.RAYS, f"{scratch}refinenet{level}_aux", f"head.scratch.rn{level}_aux", (1, 2) if level < 4 else (2,))
+    yield from _ray_output(scratch)
 
 
-def _fusion(level: int, has_lateral: bool) -> Iterator[TensorRule]:
-    features = Dim.FEATURES
-    official, name = f"{HEAD}scratch.refinenet{level}", f"head.scratch.rn{level}"
-    for unit in (1, 2) if has_lateral else (2,):
-        for conv in (1, 2):
-            extents = (3, 3, features, features)
-            yield from _weight_bias(Part.ALWAYS, f"{official}.resConfUnit{unit}.conv{conv}", f"{name}.rc{unit}.c{conv}", extents, features)
-    yield from _weight_bias(Part.ALWAYS, f"{official}.out_conv", f"{name}.out", (1, 1, features, features), features)
+def _trunk(part: Part, official: str, name: str, outputs: Dim | int) -> Iterator[TensorRule]:
+    """What every DPT head has; `official` and `name` are the prefixes of the head."""
+    outs, features, half = (Dim.OUT0, Dim.OUT1, Dim.OUT2, Dim.OUT3), Dim.FEATURES, Dim.HALF_FEATURES
+    for stage, width in enumerate(outs):
+        yield from _weight_bias(part, f"{official}projects.{stage}", f"{name}proj.{stage}", (1, 1, Dim.HEAD_IN, width), width)
+    for stage, size in ((0, 4), (1, 2), (3, 3)):
+        width = outs[stage]
+        yield from _weight_bias(part, f"{official}resize_layers.{stage}", f"{name}resize.{stage}", (size, size, width, width), width)
+    official, name = official + "scratch.", name + "scratch."
+    for level, width in enumerate(outs, start=1):
+        yield TensorRule(part, f"{official}layer{level}_rn.weight", f"{name}layer{level}_rn.weight", (3, 3, width, features))
+    for level in (1, 2, 3, 4):
+        if level == 4 and part is Part.ALWAYS:
+            yield from _residual(Part.UNUSED_LATERAL, f"{official}refinenet4.resConfUnit1", f"{name}rn4.rc1")
+        yield from _fusion(part, f"{official}refinenet{level}", f"{name}rn{level}", (1, 2) if level < 4 else (2,))
+    yield from _weight_bias(part, official + "output_conv1", name + "out1", (3, 3, features, half), half)
+    yield from _weight_bias(part, official + "output_conv2.0", name + "out2a", (3, 3, half, HIDDEN), HIDDEN)
+    yield from _weight_bias(part, official + "output_conv2.2", name + "out2b", (1, 1, HIDDEN, outputs), outputs)
+
+
+def _fusion(part: Part, official: str, name: str, units: tuple[int, ...]) -> Iterator[TensorRule]:
+    """units: numbers of the residual units; the first takes the lateral map, which the coarsest level lacks."""
+    for unit in units:
+        yield from _residual(part, f"{official}.resConfUnit{unit}", f"{name}.rc{unit}")
+    yield from _weight_bias(part, f"{official}.out_conv", f"{name}.out", (1, 1, Dim.FEATURES, Dim.FEATURES), Dim.FEATURES)
+
+
+def _residual(part: Part, official: str, name: str) -> Iterator[TensorRule]:
+    for conv in (1, 2):
+        yield from _weight_bias(part, f"{official}.conv{conv}", f"{name}.c{conv}", (3, 3, Dim.FEATURES, Dim.FEATURES), Dim.FEATURES)
+
+
+def _ray_output(scratch: str) -> Iterator[TensorRule]:
+    """Of the finest level, the only one that is used; its LayerNorm is shared by all levels and stored with the first."""
+    features, half, rays = Dim.FEATURES, Dim.HALF_FEATURES, Part.RAYS
+    for conv in range(5):
+        before, after = (features, half) if conv % 2 == 0 else (half, features)
+        yield from _weight_bias(rays, f"{scratch}output_conv1_aux.3.{conv}", f"head.scratch.out1_aux.{conv}", (3, 3, before, after), after)
+    yield from _weight_bias(rays, scratch + "output_conv2_aux.3.0", "head.scratch.out2a_aux", (3, 3, half, HIDDEN), HIDDEN)
+    yield from _weight_bias(rays, scratch + "output_conv2_aux.0.2", "head.scratch.out2_aux_ln", (HIDDEN,), HIDDEN)
+    yield from _weight_bias(rays, scratch + "output_conv2_aux.3.5", "head.scratch.out2b_aux", (1, 1, HIDDEN, RAY_OUTPUTS), RAY_OUTPUTS)
 
 
 def _camera() -> Iterator[TensorRule]:
@@ -250,5 +301,13 @@ def _camera() -> Iterator[TensorRule]:
         yield from _weight_bias(camera, CAMERA + official, f"cam.{name}", (width, outputs), outputs, narrow=True)
 
 
-TENSORS: tuple[TensorRule, ...] = (*_backbone(), *_head(), *_camera())
+def _gaussians() -> Iterator[TensorRule]:
+    part = Part.GAUSSIANS
+    yield from _trunk(part, GAUSSIANS, "gs.", GAUSSIAN_OUTPUTS)
+    widths: tuple[Dim | int, ...] = (3, Dim.EIGHTH_FEATURES, Dim.QUARTER_FEATURES, Dim.HALF_FEATURES)
+    for conv, (before, after) in enumerate(pairwise(widths)):
+        yield from _weight_bias(part, f"{GAUSSIANS}images_merger.{2 * conv}", f"gs.merger.{conv}", (3, 3, before, after), after)
+
+
+TENSORS: tuple[TensorRule, ...] = (*_backbone(), *_head(), *_camera(), *_gaussians())
 """Every tensor in the registration order of the official modules, which is the order in the file."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from depth_anything_ros.convert.gguf_keys import CAMERA_DIM_IN
+from depth_anything_ros.convert.gguf_keys import CAMERA_DIM_IN, GAUSSIAN_OUTPUTS, RAY_OUTPUTS
+from depth_anything_ros.convert.naming import DEPTH_ANYTHING_V2, PLAIN, Naming
+
+ARCH_V2 = "depthanything2"
+"""`arch` of Depth Anything V2 files."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,23 @@ class HyperParameters:
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
     std: tuple[float, ...] = (0.229, 0.224, 0.225)
     resize_mode: str = "upper_bound"
-    head_down_ratio: int = 1
+    head_down_ratio: int | None = 1
     head_activation: str = "exp"
-    head_conf_activation: str = "expp1"
+    head_conf_activation: str | None = "expp1"
     head_max_depth: float | None = None
+    head_has_rays: bool | None = None
+    head_ray_dim: int | None = None
+    head_ray_levels: int | None = None
+    gs_output_dim: int | None = None
+    gs_features: int | None = None
+    gs_out_channels: tuple[int, ...] | None = None
+    gs_sh_degree: int | None = None
+    gs_scale_min: float | None = None
+    gs_scale_max: float | None = None
+    gs_pred_offset_depth: bool | None = None
+    gs_pred_offset_xy: bool | None = None
+    gs_pred_color: bool | None = None
+    naming: Naming = PLAIN
 
     @property
     def head_dim(self) -> int:
@@ -120,6 +137,43 @@ def mono(size: Size, identity: Identity) -> HyperParameters:
         head_sky_activation="relu",
         head_norm_type="idt",
         cam_dim_in=None,
+    )
+
+
+def depth_anything_v2(size: Size, identity: Identity, max_depth: float | None = None) -> HyperParameters:
+    """A Depth Anything V2 network. max_depth: metres that the sigmoid of a metric one is multiplied with; None for inverse depth."""
+    return replace(
+        mono(replace(size, resize_target=518), identity),
+        arch=ARCH_V2,
+        init_values=1.0,
+        resize_mode="lower_bound",
+        head_down_ratio=None,
+        head_activation="relu" if max_depth is None else "sigmoid",
+        head_conf_activation=None,
+        head_sky_activation=None,
+        head_max_depth=max_depth,
+        naming=DEPTH_ANYTHING_V2,
+    )
+
+
+def with_rays(parameters: HyperParameters) -> HyperParameters:
+    """An any-view network with its auxiliary ray branch, which published files lack."""
+    return replace(parameters, head_has_rays=True, head_ray_dim=RAY_OUTPUTS - 1, head_ray_levels=4)
+
+
+def with_gaussians(parameters: HyperParameters) -> HyperParameters:
+    """An any-view network with the head of 3-D Gaussians, which is as wide as the depth head."""
+    return replace(
+        parameters,
+        gs_output_dim=GAUSSIAN_OUTPUTS,
+        gs_features=parameters.head_features,
+        gs_out_channels=parameters.head_out_channels,
+        gs_sh_degree=2,
+        gs_scale_min=1e-5,
+        gs_scale_max=30.0,
+        gs_pred_offset_depth=True,
+        gs_pred_offset_xy=True,
+        gs_pred_color=False,
     )
 
 

@@ -10,13 +10,15 @@ from depth_anything_ros.convert.gguf_keys import (
     GENERAL_ARCHITECTURE,
     GENERAL_ARCHITECTURE_VALUE,
     KEYS,
+    PREFIX,
     TENSORS,
     Dim,
     Part,
     TensorRule,
     ValueType,
 )
-from depth_anything_ros.convert.hyper_parameters import HyperParameters
+from depth_anything_ros.convert.hyper_parameters import ARCH_V2, HyperParameters
+from depth_anything_ros.convert.naming import Naming, renamed
 
 Value = str | bool | int | float | tuple[int, ...] | tuple[float, ...]
 
@@ -50,8 +52,8 @@ def metadata(parameters: HyperParameters) -> list[MetadataItem]:
     items = [MetadataItem(GENERAL_ARCHITECTURE, ValueType.STRING, GENERAL_ARCHITECTURE_VALUE)]
     for key in KEYS:
         value = getattr(parameters, key.field)
-        if value is not None:
-            items.append(MetadataItem(key.full_name, key.type, value))
+        if value is not None and key.name not in parameters.naming.left_out:
+            items.append(MetadataItem(PREFIX + renamed(key.name, parameters.naming.file), key.type, value))
     return items
 
 
@@ -63,13 +65,13 @@ def tensors(parameters: HyperParameters) -> Iterator[TensorSpec]:
         for block in range(parameters.depth if per_block else 1):
             for rule in rules:
                 if _belongs(rule.part, parameters, block):
-                    yield _spec(rule, block, extents)
+                    yield _spec(rule, block, extents, parameters.naming)
 
 
-def _spec(rule: TensorRule, block: int, extents: dict[Dim, int]) -> TensorSpec:
+def _spec(rule: TensorRule, block: int, extents: dict[Dim, int], naming: Naming) -> TensorSpec:
     return TensorSpec(
-        official=rule.official.replace("{i}", str(block)),
-        name=rule.name.replace("{i}", str(block)),
+        official=renamed(rule.official, naming.official).replace("{i}", str(block)),
+        name=renamed(rule.name, naming.file).replace("{i}", str(block)),
         extents=tuple(dim if isinstance(dim, int) else extents[dim] for dim in rule.extents),
         narrow=rule.narrow,
     )
@@ -85,7 +87,10 @@ def _belongs(part: Part, parameters: HyperParameters, block: int) -> bool:
         Part.CAMERA_TOKEN: parameters.alt_start >= 0,
         Part.HEAD_NORM: parameters.head_norm_type != "idt",
         Part.SKY: parameters.head_sky_activation is not None,
+        Part.UNUSED_LATERAL: parameters.arch == ARCH_V2,
+        Part.RAYS: parameters.head_has_rays is not None,
         Part.CAMERA: parameters.cam_dim_in is not None,
+        Part.GAUSSIANS: parameters.gs_output_dim is not None,
     }[part]
 
 
@@ -106,5 +111,7 @@ def _extents(parameters: HyperParameters) -> dict[Dim, int]:
         Dim.OUT3: out3,
         Dim.FEATURES: parameters.head_features,
         Dim.HALF_FEATURES: parameters.head_features // 2,
+        Dim.QUARTER_FEATURES: parameters.head_features // 4,
+        Dim.EIGHTH_FEATURES: parameters.head_features // 8,
         Dim.OUTPUT_DIM: parameters.head_output_dim,
     }

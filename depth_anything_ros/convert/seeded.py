@@ -105,6 +105,6 @@ def _initialised(spec: TensorSpec, uniform: Float32Array) -> Float32Array:
 
 def _fan_in(spec: TensorSpec) -> int:
     # A transposed convolution (head.resize.0 and .1) has stride = kernel: every output sees one cell.
-    if spec.name in ("head.resize.0.weight", "head.resize.1.weight"):
+    if spec.name.endswith(("head.resize.0.weight", "head.resize.1.weight", "gs.resize.0.weight", "gs.resize.1.weight")):
         return spec.shape[0]
     return math.prod(spec.shape[1:])

@@ -54,6 +54,10 @@ std::int64_t extent_of(std::int64_t extent, const Hparams& hparams) {
             return head.features;
         case keys::dim::half_features:
             return head.features / 2;
+        case keys::dim::quarter_features:
+            return head.features / 4;
+        case keys::dim::eighth_features:
+            return head.features / 8;
         case keys::dim::output_dim:
             return head.output_dim;
         default:
@@ -74,6 +78,10 @@ bool belongs(keys::Part part, const Hparams& hparams) {
             return !hparams.vit.swiglu;
         case keys::Part::swiglu_block:
             return hparams.vit.swiglu;
+        case keys::Part::unused_lateral:
+        case keys::Part::rays:
+        case keys::Part::gaussians:
+            return false;  // nothing here uses them
         default:
             return true;
     }

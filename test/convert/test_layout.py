@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType, file_bytes
+from depth_anything_ros.convert.hyper_parameters import with_rays
 from depth_anything_ros.convert.layout import metadata, tensors
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 
@@ -13,8 +14,20 @@ PUBLISHED = {
     "da3-small": (35, 279, 26_179_819, 104_737_600),
     "da3-base": (35, 279, 103_022_955, 412_110_144),
     "da3-large": (35, 479, 345_439_467, 1_381_787_616),
+    "da3-giant": (44, 813, 1_226_566_065, 4_906_314_144),
+    "da3nested-anyview": (44, 813, 1_226_566_065, 4_906_314_144),
+    "da3nested-metric": (31, 406, 334_171_394, 1_336_711_840),
     "da3mono-large": (36, 406, 334_171_394, 1_336_711_232),
     "da3metric-large": (36, 406, 334_171_394, 1_336_711_232),
+    "da2-small": (33, 238, 24_784_705, 99_154_784),
+    "da2-base": (33, 238, 97_470_017, 389_896_032),
+    "da2-large": (33, 406, 335_314_625, 1_341_284_000),
+    "da2-metric-hypersim-small": (34, 238, 24_784_705, 99_154_848),
+    "da2-metric-hypersim-base": (34, 238, 97_470_017, 389_896_096),
+    "da2-metric-hypersim-large": (34, 406, 335_314_625, 1_341_284_064),
+    "da2-metric-vkitti-small": (34, 238, 24_784_705, 99_154_848),
+    "da2-metric-vkitti-base": (34, 238, 97_470_017, 389_896_096),
+    "da2-metric-vkitti-large": (34, 406, 335_314_625, 1_341_284_032),
 }
 BASE_F16_BYTES = 232_775_968
 # The published f16 file was rewritten by a tool that drops trailing extents of 1: two of cls_token, one of camera_token and pos_embed.
@@ -161,3 +174,122 @@ def test_sky_tensors_of_metric():
     assert found["head.scratch.sky_out2a.weight"] == ("model.head.scratch.sky_output_conv2.0.weight", (3, 3, 128, 32))
     assert found["head.scratch.sky_out2b.weight"] == ("model.head.scratch.sky_output_conv2.2.weight", (1, 1, 32, 1))
     assert not any(name.startswith(("cam.", "head.norm")) or "camera_token" in name for name in found)
+
+
+RAYS = {"da3-small": 635_559, "da3-base": 2_520_071, "da3-large": 10_036_935, "da3-giant": 10_036_935}
+RAY_KEYS = {
+    "depthanything3.head.has_aux": ("BOOL", True),
+    "depthanything3.head.aux_ray_dim": ("U32", 6),
+    "depthanything3.head.aux_levels": ("U32", 4),
+}
+RAY_TENSORS = {
+    "head.scratch.rn1_aux.rc1.c2.weight": ("refinenet1_aux.resConfUnit1.conv2.weight", (3, 3, 64, 64)),
+    "head.scratch.rn4_aux.rc2.c1.bias": ("refinenet4_aux.resConfUnit2.conv1.bias", (64,)),
+    "head.scratch.rn4_aux.out.weight": ("refinenet4_aux.out_conv.weight", (1, 1, 64, 64)),
+    "head.scratch.out1_aux.0.weight": ("output_conv1_aux.3.0.weight", (3, 3, 64, 32)),
+    "head.scratch.out1_aux.1.weight": ("output_conv1_aux.3.1.weight", (3, 3, 32, 64)),
+    "head.scratch.out1_aux.4.bias": ("output_conv1_aux.3.4.bias", (32,)),
+    "head.scratch.out2a_aux.weight": ("output_conv2_aux.3.0.weight", (3, 3, 32, 32)),
+    "head.scratch.out2_aux_ln.bias": ("output_conv2_aux.0.2.bias", (32,)),
+    "head.scratch.out2b_aux.weight": ("output_conv2_aux.3.5.weight", (1, 1, 32, 7)),
+}
+
+
+@pytest.mark.parametrize("name", RAYS)
+def test_the_ray_branch_adds_what_it_shall(name):
+    without, with_branch = published(name), with_rays(published(name))
+    added = {spec.name: spec for spec in tensors(with_branch)}
+    for spec in tensors(without):
+        assert added.pop(spec.name) == spec
+    assert len(added) == 52
+    assert sum(TensorInfo(spec.name, spec.extents, TensorType.F32).nbytes for spec in added.values()) == 4 * RAYS[name]
+    keys = [(item.name, (item.type.name, item.value)) for item in metadata(with_branch) if item not in metadata(without)]
+    assert dict(keys) == RAY_KEYS
+    if name == "da3-small":
+        found = {spec.name: (spec.official.removeprefix("model.head.scratch."), spec.extents) for spec in added.values()}
+        assert found.items() >= RAY_TENSORS.items()
+
+
+GIANT_KEYS = {
+    "depthanything3.vit.alt_start": ("I32", 13),
+    "depthanything3.vit.ffn_type": ("STRING", "swiglu"),
+    "depthanything3.vit.mlp_hidden": ("U32", 4096),
+    "depthanything3.vit.out_layers": ("I32", (19, 27, 33, 39)),
+    "depthanything3.gs.output_dim": ("U32", 38),
+    "depthanything3.gs.features": ("U32", 256),
+    "depthanything3.gs.out_channels": ("I32", (256, 512, 1024, 1024)),
+    "depthanything3.gs.sh_degree": ("U32", 2),
+    "depthanything3.gs.scale_min": ("F32", 1e-5),
+    "depthanything3.gs.scale_max": ("F32", 30.0),
+    "depthanything3.gs.pred_offset_depth": ("BOOL", True),
+    "depthanything3.gs.pred_offset_xy": ("BOOL", True),
+    "depthanything3.gs.pred_color": ("BOOL", False),
+}
+GIANT_TENSORS = {
+    "vit.blk.39.mlp_w12.weight": ("backbone.pretrained.blocks.39.mlp.w12.weight", (1536, 8192)),
+    "vit.blk.0.mlp_w12.bias": ("backbone.pretrained.blocks.0.mlp.w12.bias", (8192,)),
+    "vit.blk.0.mlp_w3.weight": ("backbone.pretrained.blocks.0.mlp.w3.weight", (4096, 1536)),
+    "gs.proj.0.weight": ("gs_head.projects.0.weight", (1, 1, 3072, 256)),
+    "gs.resize.3.bias": ("gs_head.resize_layers.3.bias", (1024,)),
+    "gs.scratch.layer2_rn.weight": ("gs_head.scratch.layer2_rn.weight", (3, 3, 512, 256)),
+    "gs.scratch.rn4.rc2.c1.weight": ("gs_head.scratch.refinenet4.resConfUnit2.conv1.weight", (3, 3, 256, 256)),
+    "gs.scratch.out1.weight": ("gs_head.scratch.output_conv1.weight", (3, 3, 256, 128)),
+    "gs.scratch.out2b.weight": ("gs_head.scratch.output_conv2.2.weight", (1, 1, 32, 38)),
+    "gs.merger.0.weight": ("gs_head.images_merger.0.weight", (3, 3, 3, 32)),
+    "gs.merger.1.weight": ("gs_head.images_merger.2.weight", (3, 3, 32, 64)),
+    "gs.merger.2.bias": ("gs_head.images_merger.4.bias", (128,)),
+}
+
+
+@pytest.mark.parametrize(("name", "prefix"), [("da3-giant", "model."), ("da3nested-anyview", "model.da3.")])
+def test_giant(name, prefix):
+    keys = {item.name: (item.type.name, item.value) for item in metadata(OFFICIAL_MODELS[name])}
+    assert keys.items() >= GIANT_KEYS.items()
+    found = {spec.name: (spec.official, spec.extents) for spec in tensors(OFFICIAL_MODELS[name])}
+    assert {key: found.get(key) for key in GIANT_TENSORS} == {
+        key: (prefix + official, extents) for key, (official, extents) in GIANT_TENSORS.items()
+    }
+    assert sum(key.startswith("gs.") for key in found) == 66
+    assert not any("mlp_fc" in key or "gs.norm" in key or "gs.scratch.rn4.rc1" in key for key in found)
+
+
+def test_the_metric_half_of_the_nested_pair():
+    half, alone = OFFICIAL_MODELS["da3nested-metric"], OFFICIAL_MODELS["da3metric-large"]
+    keys = {item.name for item in metadata(half)}
+    assert {"depthanything3.m_vit.embed_dim", "depthanything3.m_head.sky_activation"} <= keys
+    assert not any(key.startswith(("depthanything3.vit.", "depthanything3.head.", "depthanything3.img.")) for key in keys)
+    assert "depthanything3.m_head.pos_embed" not in keys
+    renamed = [(f"m_{spec.name}", spec.official.replace("model.", "model.da3_metric.", 1), spec.extents) for spec in tensors(alone)]
+    assert [(spec.name, spec.official, spec.extents) for spec in tensors(half)] == renamed
+
+
+V2_KEYS = {
+    "general.architecture": ("STRING", "depthanything3"),
+    "depthanything3.arch": ("STRING", "depthanything2"),
+    "depthanything3.checkpoint_name": ("STRING", "Depth-Anything-V2-Metric-VKITTI-Base"),
+    "depthanything3.vit.init_values": ("F32", 1.0),
+    "depthanything3.vit.alt_start": ("I32", -1),
+    "depthanything3.vit.out_layers": ("I32", (2, 5, 8, 11)),
+    "depthanything3.vit.cat_token": ("BOOL", False),
+    "depthanything3.img.resize_mode": ("STRING", "lower_bound"),
+    "depthanything3.img.resize_target": ("U32", 518),
+    "depthanything3.head.pos_embed": ("BOOL", False),
+    "depthanything3.head.activation": ("STRING", "sigmoid"),
+    "depthanything3.head.norm_type": ("STRING", "idt"),
+    "depthanything3.head.max_depth": ("F32", 80.0),
+    "depthanything3.depth_kind": ("STRING", "metric"),
+    "depthanything3.license": ("STRING", "CC-BY-NC-4.0"),
+}
+
+
+def test_depth_anything_v2():
+    found = {item.name: (item.type.name, item.value) for item in metadata(OFFICIAL_MODELS["da2-metric-vkitti-base"])}
+    assert found.items() >= V2_KEYS.items()
+    assert not any(key.endswith(("down_ratio", "conf_activation", "sky_activation")) for key in found)
+    relative = {item.name: item.value for item in metadata(OFFICIAL_MODELS["da2-small"])}
+    assert relative["depthanything3.head.activation"] == "relu" and "depthanything3.head.max_depth" not in relative
+    assert relative["depthanything3.depth_kind"] == "relative_inverse_depth"
+    names = {spec.name: spec.official for spec in tensors(OFFICIAL_MODELS["da2-small"])}
+    assert names["vit.blk.0.attn_qkv.weight"] == "pretrained.blocks.0.attn.qkv.weight"
+    assert names["head.scratch.rn4.rc1.c1.weight"] == "depth_head.scratch.refinenet4.resConfUnit1.conv1.weight"
+    assert names["head.scratch.out2b.bias"] == "depth_head.scratch.output_conv2.2.bias"
