@@ -30,29 +30,28 @@ int quota_cores() {
     return static_cast<int>(std::ceil(quota / period));
 }
 
+int checked_threads(int threads) {
+    if (threads < 0 || threads > kMostThreads) {
+        throw Error("option.range",
+                    "threads is " + std::to_string(threads) + ", must be 0 (all allowed cores) to " + std::to_string(kMostThreads) + ".");
+    }
+    return threads == 0 ? allowed_cores() : threads;
+}
+
 }  // namespace
 
 int allowed_cores() {
     return std::clamp(std::min(affinity_cores(), quota_cores()), 1, kMostThreads);
 }
 
-Backend::Backend(const std::string& device, int threads) : name_(device) {
+Backend::Backend(const std::string& device, int threads) : name_(device), threads_(checked_threads(threads)) {
     if (device != "cpu") {
         throw Error("device.unavailable", "Device '" + device + "' is not in this build; its only device is 'cpu'.");
     }
-    if (threads < 0 || threads > kMostThreads) {
-        throw Error("option.range",
-                    "threads is " + std::to_string(threads) + ", must be 0 (all allowed cores) to " + std::to_string(kMostThreads) + ".");
-    }
-    threads_ = threads == 0 ? allowed_cores() : threads;
-    ggml_threadpool_params params = ggml_threadpool_params_default(threads_);
-    pool_.reset(ggml_threadpool_new(&params));
     backend_.reset(ggml_backend_cpu_init());
-    if (pool_ == nullptr || backend_ == nullptr) {
-        throw Error("device.unavailable", "The CPU backend could not start with " + std::to_string(threads_) + " threads.");
-    }
-    ggml_backend_cpu_set_n_threads(backend_.get(), threads_);
-    ggml_backend_cpu_set_threadpool(backend_.get(), pool_.get());
+    if (backend_ == nullptr) throw Error("device.unavailable", "The CPU backend could not start.");
+    // ggml's own nodes are small; its threads meet at barriers that spin, which loses whole time slices beside other busy processes.
+    ggml_backend_cpu_set_n_threads(backend_.get(), 1);
     ggml_backend_cpu_set_abort_callback(
         backend_.get(), [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &cancelled_);
 }

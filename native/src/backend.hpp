@@ -1,12 +1,12 @@
-// The device that graphs run on, with its thread pool.
+// The device that graphs run on, and the threads of our own kernels.
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <string>
 
 #include "ggml-cpp.h"
 #include "ggml-cpu.h"
+#include "thread_pool.hpp"
 
 namespace da {
 
@@ -19,7 +19,7 @@ class Backend {
     Backend(const std::string& device, int threads);
 
     ggml_backend_t handle() const { return backend_.get(); }
-    int threads() const { return threads_; }
+    ThreadPool& threads() { return threads_; }
     const std::string& name() const { return name_; }
 
     // Set from any thread; a running graph ends soon after, also inside our own kernels.
@@ -29,14 +29,9 @@ class Backend {
     void compute(ggml_cgraph* graph);
 
   private:
-    struct FreePool {
-        void operator()(ggml_threadpool* pool) const { ggml_threadpool_free(pool); }
-    };
-
     std::string name_;
-    int threads_ = 1;
+    ThreadPool threads_;
     std::atomic<bool> cancelled_{false};
-    std::unique_ptr<ggml_threadpool, FreePool> pool_;  // outlives the backend that uses it
     ggml_backend_ptr backend_;
 };
 

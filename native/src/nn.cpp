@@ -1,6 +1,7 @@
 #include "nn.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -8,51 +9,60 @@ namespace da {
 
 namespace {
 
-kernels::MapView map_view(const ggml_tensor* map) {
-    return {static_cast<const float*>(map->data), static_cast<int>(map->ne[0]), static_cast<int>(map->ne[1])};
-}
-
 const float* floats(const ggml_tensor* tensor) {
-    return tensor == nullptr ? nullptr : static_cast<const float*>(tensor->data);
+    return static_cast<const float*>(tensor->data);
 }
 
-std::ptrdiff_t stride(const ggml_tensor* rows) {
-    return static_cast<std::ptrdiff_t>(rows->nb[1] / sizeof(float));
+float* target(const ggml_tensor* result) {
+    return static_cast<float*>(result->data);
 }
 
-// Values of an argument, nullptr where it is missing.
-const float* operand(const KernelNode& node, const ggml_tensor* result, std::size_t index) {
-    return node.given[index] ? floats(result->src[index]) : nullptr;
+kernels::MapView map_view(const ggml_tensor* map) {
+    return {floats(map), static_cast<int>(map->ne[0]), static_cast<int>(map->ne[1])};
 }
 
-ggml_tensor* custom_node(Graph& g, KernelNode& node, std::vector<ggml_tensor*> arguments, std::int64_t ne0, std::int64_t ne1,
-                         std::int64_t ne2, ggml_custom_op_t callback) {
-    for (ggml_tensor*& argument : arguments) {
-        node.given.push_back(argument != nullptr);
-        if (argument == nullptr) argument = arguments.front();
+kernels::RowsView rows_view(const ggml_tensor* rows) {
+    return {floats(rows), static_cast<int>(rows->ne[1]), static_cast<std::ptrdiff_t>(rows->nb[1] / sizeof(float))};
+}
+
+kernels::QkvView qkv_view(const ggml_tensor* qkv) {
+    const kernels::RowsView rows = rows_view(qkv);
+    return {rows.values, rows.stride};
+}
+
+// ggml runs the graph on one thread; each of our nodes is spread over the pool.
+void run_kernel(ggml_tensor* result, int, int, void* user) {
+    auto& node = *static_cast<KernelNode*>(user);
+    node.next = 0;
+    node.threads.run([&](int thread) { node.share(result, node.scratch.of(thread), node.next); });
+}
+
+// Sources of a node. One that is missing is left out, and `values` tells its place.
+class Sources {
+  public:
+    explicit Sources(std::vector<ggml_tensor*> wanted) {
+        for (ggml_tensor* tensor : wanted) {
+            places_.push_back(tensor != nullptr ? static_cast<int>(present_.size()) : -1);
+            if (tensor != nullptr) present_.push_back(tensor);
+        }
     }
-    return ggml_custom_4d(g.context, GGML_TYPE_F32, ne0, ne1, ne2, 1, arguments.data(), static_cast<int>(arguments.size()), callback,
-                          GGML_N_TASKS_MAX, &node);
-}
 
-void conv_callback(ggml_tensor* result, int thread, int, void* user) {
-    auto& node = *static_cast<KernelNode*>(user);
-    kernels::ConvTask task = node.conv;
-    task.residual = operand(node, result, 1);
-    run_conv(task, map_view(result->src[0]), static_cast<float*>(result->data), node.scratch->of(thread), node.next, *node.cancelled);
-}
+    std::vector<ggml_tensor*>& present() { return present_; }
 
-void interpolate_callback(ggml_tensor* result, int thread, int, void* user) {
-    auto& node = *static_cast<KernelNode*>(user);
-    run_interpolate(node.interpolate, map_view(result->src[0]), static_cast<float*>(result->data), node.scratch->of(thread), node.next,
-                    *node.cancelled);
-}
+    // Values of the source that stood at `index`, nullptr if it is missing.
+    const float* values(const ggml_tensor* result, std::size_t index) const {
+        return places_[index] < 0 ? nullptr : floats(result->src[places_[index]]);
+    }
 
-KernelNode& add_kernel_node(Graph& g) {
-    KernelNode& node = g.kernel_nodes.emplace_back();
-    node.scratch = &g.scratch;
-    node.cancelled = &g.cancelled;
-    return node;
+  private:
+    std::vector<ggml_tensor*> present_;
+    std::vector<int> places_;
+};
+
+ggml_tensor* kernel_node(Graph& g, Sources& sources, std::array<std::int64_t, 3> ne, KernelShare share) {
+    KernelNode& node = g.kernel_nodes.emplace_back(std::move(share), g.threads, g.scratch);
+    return ggml_custom_4d(g.context, GGML_TYPE_F32, ne[0], ne[1], ne[2], 1, sources.present().data(),
+                          static_cast<int>(sources.present().size()), run_kernel, 1, &node);
 }
 
 template <typename T>
@@ -60,31 +70,6 @@ std::vector<std::uint8_t> as_bytes(const std::vector<T>& values) {
     std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
-}
-
-void gemm_callback(ggml_tensor* result, int thread, int threads, void* user) {
-    auto& node = *static_cast<KernelNode*>(user);
-    kernels::GemmTask task = node.gemm;
-    task.weights.data = result->src[1]->data;
-    const ggml_tensor* x = result->src[0];
-    const kernels::RowsView rows{floats(x), static_cast<int>(x->ne[1]), stride(x)};
-    run_gemm(task, rows, {operand(node, result, 2), operand(node, result, 3), operand(node, result, 4)}, static_cast<float*>(result->data),
-             threads, node.scratch->of(thread), node.next, *node.cancelled);
-}
-
-void prepare_callback(ggml_tensor* result, int, int, void* user) {
-    auto& node = *static_cast<KernelNode*>(user);
-    const ggml_tensor* qkv = result->src[0];
-    const auto norm = [&](int index) { return kernels::HeadNorm{operand(node, result, index), operand(node, result, index + 1)}; };
-    run_prepare(node.attention, {floats(qkv), stride(qkv)}, norm(1), norm(3), operand(node, result, 5), static_cast<float*>(result->data),
-                node.next, *node.cancelled);
-}
-
-void attention_callback(ggml_tensor* result, int thread, int, void* user) {
-    auto& node = *static_cast<KernelNode*>(user);
-    const ggml_tensor* qkv = result->src[1];
-    run_attention(node.attention, floats(result->src[0]), {floats(qkv), stride(qkv)}, static_cast<float*>(result->data),
-                  node.scratch->of(thread), node.next, *node.cancelled);
 }
 
 }  // namespace
@@ -109,15 +94,23 @@ void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std:
 }
 
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {
-    KernelNode& node = add_kernel_node(g);
     const ggml_type type = weight->type;
-    node.gemm.weights = {nullptr, weight->nb[1], static_cast<int>(ggml_blck_size(type)), ggml_type_size(type),
-                         type == GGML_TYPE_F32 ? nullptr : ggml_get_type_traits(type)->to_float};
-    node.gemm.in = static_cast<int>(weight->ne[0]);
-    node.gemm.out = static_cast<int>(weight->ne[1]);
-    node.gemm.gelu = options.gelu;
+    kernels::GemmTask task;
+    task.weights = {nullptr, weight->nb[1], static_cast<int>(ggml_blck_size(type)), ggml_type_size(type),
+                    type == GGML_TYPE_F32 ? nullptr : ggml_get_type_traits(type)->to_float};
+    task.in = static_cast<int>(weight->ne[0]);
+    task.out = static_cast<int>(weight->ne[1]);
+    task.gelu = options.gelu;
     g.scratch.reserve(kernels::gemm_scratch());
-    return custom_node(g, node, {x, weight, bias, options.scale, options.residual}, weight->ne[1], x->ne[1], 1, gemm_callback);
+    Sources sources({x, weight, bias, options.scale, options.residual});
+    return kernel_node(
+        g, sources, {weight->ne[1], x->ne[1], 1},
+        [=, threads = g.threads.threads(), &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+            kernels::GemmTask product = task;
+            product.weights.data = result->src[1]->data;
+            const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
+            run_gemm(product, rows_view(result->src[0]), operands, target(result), threads, scratch, next, cancelled);
+        });
 }
 
 ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
@@ -125,44 +118,59 @@ ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const Lin
 }
 
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
-    ggml_tensor* normalised = ggml_norm(g.context, x, eps);
-    normalised = ggml_mul(g.context, normalised, g.weights.tensor(path + ".weight"));
-    return ggml_add(g.context, normalised, g.weights.tensor(path + ".bias"));
+    const kernels::NormTask task{static_cast<int>(x->ne[0]), eps};
+    Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
+    return kernel_node(
+        g, sources, {x->ne[0], x->ne[1], 1}, [=, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+            run_norm(task, rows_view(result->src[0]), floats(result->src[1]), floats(result->src[2]), target(result), next, cancelled);
+        });
 }
 
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options) {
     const std::int64_t channels = qkv->ne[0] / 3, tokens = qkv->ne[1];
     const kernels::AttentionTask task{options.heads, static_cast<int>(channels) / options.heads, static_cast<int>(tokens),
                                       options.norm_eps};
-    const auto norm = [&](const std::string& path, const char* part) { return path.empty() ? nullptr : g.weights.tensor(path + part); };
-    KernelNode& prepare = add_kernel_node(g);
-    prepare.attention = task;
-    ggml_tensor* prepared = custom_node(g, prepare,
-                                        {qkv, norm(options.q_norm, ".weight"), norm(options.q_norm, ".bias"),
-                                         norm(options.k_norm, ".weight"), norm(options.k_norm, ".bias"), options.rope},
-                                        static_cast<std::int64_t>(kernels::prepared_floats(task)), 1, 1, prepare_callback);
-    KernelNode& node = add_kernel_node(g);
-    node.attention = task;
+    const auto weight = [&](const std::string& path, const char* part) { return path.empty() ? nullptr : g.weights.tensor(path + part); };
+    Sources sources({qkv, weight(options.q_norm, ".weight"), weight(options.q_norm, ".bias"), weight(options.k_norm, ".weight"),
+                     weight(options.k_norm, ".bias"), options.rope});
+    ggml_tensor* prepared = kernel_node(g, sources, {static_cast<std::int64_t>(kernels::prepared_floats(task)), 1, 1},
+                                        [=, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                                            const kernels::HeadNorm q_norm{sources.values(result, 1), sources.values(result, 2)};
+                                            const kernels::HeadNorm k_norm{sources.values(result, 3), sources.values(result, 4)};
+                                            run_prepare(task, qkv_view(result->src[0]), q_norm, k_norm, sources.values(result, 5),
+                                                        target(result), next, cancelled);
+                                        });
     g.scratch.reserve(kernels::attention_scratch(task));
-    return custom_node(g, node, {prepared, qkv}, channels, tokens, 1, attention_callback);
+    Sources both({prepared, qkv});
+    return kernel_node(g, both, {channels, tokens, 1},
+                       [=, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                           run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), target(result), scratch, next, cancelled);
+                       });
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
     const kernels::PackedConv& conv = g.weights.conv(path);
-    KernelNode& node = add_kernel_node(g);
-    node.conv = {&conv, options.relu_input, options.relu_output, nullptr};
     const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
               height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
     g.scratch.reserve(kernels::conv_scratch(conv, width));
-    return custom_node(g, node, {x, options.residual}, width, height, conv.out_channels / (conv.shuffle * conv.shuffle), conv_callback);
+    Sources sources({x, options.residual});
+    return kernel_node(g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
+                       [=, &conv, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                           const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1)};
+                           run_conv(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+                       });
 }
 
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
-    KernelNode& node = add_kernel_node(g);
-    node.table = std::move(table);
-    node.interpolate = {static_cast<int>(x->ne[2]), width, height, node.table.x.empty() ? nullptr : &node.table};
+    const int channels = static_cast<int>(x->ne[2]);
     g.scratch.reserve(kernels::interpolate_scratch(static_cast<int>(x->ne[0])));
-    return custom_node(g, node, {x}, width, height, x->ne[2], interpolate_callback);
+    Sources sources({x});
+    return kernel_node(
+        g, sources, {width, height, channels},
+        [=, table = std::move(table), &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+            const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
+            run_interpolate(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+        });
 }
 
 }  // namespace da

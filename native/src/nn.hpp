@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "kernels/attention.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/interpolate.hpp"
+#include "kernels/norm.hpp"
+#include "thread_pool.hpp"
 #include "weights.hpp"
 
 namespace da {
@@ -34,17 +37,17 @@ class Scratch {
     std::vector<std::vector<float>> pieces_;
 };
 
-// What a node that runs one of our kernels refers to; lives as long as the graph. Each kind of node uses its own task.
+// One thread's share of a kernel: `result` has its arguments as sources, `next` hands out the pieces.
+using KernelShare = std::function<void(const ggml_tensor* result, float* scratch, std::atomic<int>& next)>;
+
+// What a node that runs one of our kernels refers to; lives as long as the graph.
 struct KernelNode {
-    kernels::ConvTask conv;
-    kernels::GemmTask gemm;
-    kernels::AttentionTask attention;
-    std::vector<bool> given;  // which arguments are there: a custom node has no empty ones, so another tensor stands in for a missing one
-    kernels::InterpolateTask interpolate;
-    kernels::PositionTable table;
+    KernelNode(KernelShare kernel, ThreadPool& pool, Scratch& pieces) : share(std::move(kernel)), threads(pool), scratch(pieces) {}
+
+    KernelShare share;
+    ThreadPool& threads;
+    Scratch& scratch;
     std::atomic<int> next{0};
-    Scratch* scratch = nullptr;
-    const std::atomic<bool>* cancelled = nullptr;
 };
 
 struct Constant {
@@ -64,6 +67,7 @@ struct Graph {
     ggml_context* constants_context;
     const Weights& weights;
     const std::atomic<bool>& cancelled;
+    ThreadPool& threads;
     Scratch& scratch;
     std::vector<std::string> wanted_stages;
 
@@ -92,7 +96,7 @@ ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const Lin
 // The same with the weight tensor [in, out] given, and its bias [out] or nullptr.
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options = {});
 
-// LayerNorm over the channels of x [channels, ...].
+// LayerNorm over the channels of x [channels, n].
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps);
 
 struct AttentionOptions {

@@ -31,11 +31,12 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
     : key_(std::move(key)),
       patch_size_(hparams.vit.patch_size),
       backend_(backend),
-      scratch_(backend.threads()),
+      scratch_(backend.threads().threads()),
       context_(tensors_only(kMostNodes, ggml_graph_overhead_custom(kMostNodes, false))),
       constants_context_(tensors_only(kMostConstants, 0)),
       allocator_(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend.handle()))),
-      graph_(new Graph{context_.get(), constants_context_.get(), weights, backend.cancelled(), scratch_, key_.stages, {}, {}, {}}) {
+      graph_(new Graph{
+          context_.get(), constants_context_.get(), weights, backend.cancelled(), backend.threads(), scratch_, key_.stages, {}, {}, {}}) {
     build(hparams);
     check_stages(key_.stages);
     allocate(memory_limit);
@@ -91,7 +92,6 @@ void Plan::allocate(std::uint64_t memory_limit) {
 }
 
 void Plan::run() {
-    for (KernelNode& node : graph_->kernel_nodes) node.next = 0;
     backend_.compute(nodes_);
 }
 

@@ -8,6 +8,7 @@
 #include "ggml.h"
 #include "kernels/attention.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/norm.hpp"
 #include "kernels/vector_math.hpp"
 
 namespace {
@@ -148,6 +149,27 @@ TEST(products, attention_is_its_definition) {
                 }
                 for (int d = 0; d < c.head_dim; ++d)
                     CHECK(std::abs(found[static_cast<std::size_t>(q) * width + head * c.head_dim + d] - expected[d]) < 1e-5);
+            }
+        }
+    }
+}
+
+TEST(products, layer_norm_is_its_definition) {
+    for (const auto& [channels, rows] : {std::pair{7, 3}, std::pair{384, 70}, std::pair{33, 1}}) {
+        const std::ptrdiff_t stride = channels + 3;
+        Floats x = random_values(static_cast<std::size_t>(rows) * stride, 1);
+        for (float& value : x) value = value * 0.01f + 5.0f;  // a large mean beside a small deviation
+        const Floats weight = random_values(channels, 2), bias = random_values(channels, 3);
+        Floats y(static_cast<std::size_t>(rows) * channels);
+        std::atomic<int> next{0};
+        run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), y.data(), next, kNotCancelled);
+        for (int r = 0; r < rows; ++r) {
+            double mean = 0, variance = 0;
+            for (int i = 0; i < channels; ++i) mean += static_cast<double>(x[r * stride + i]) / channels;
+            for (int i = 0; i < channels; ++i) variance += (x[r * stride + i] - mean) * (x[r * stride + i] - mean) / channels;
+            for (int i = 0; i < channels; ++i) {
+                const double expected = (x[r * stride + i] - mean) / std::sqrt(variance + 1e-6) * weight[i] + bias[i];
+                CHECK(std::abs(y[static_cast<std::size_t>(r) * channels + i] - expected) < 1e-3);
             }
         }
     }

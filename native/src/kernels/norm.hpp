@@ -1,0 +1,19 @@
+// LayerNorm over the channels of each row.
+#pragma once
+
+#include <atomic>
+
+#include "kernels/gemm.hpp"
+
+namespace da::kernels {
+
+struct NormTask {
+    int channels = 0;
+    float eps = 0;
+};
+
+// y: [count][channels]. One thread's share; see run_conv.
+void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, float* y, std::atomic<int>& next,
+              const std::atomic<bool>& cancelled);
+
+}  // namespace da::kernels

@@ -1,0 +1,44 @@
+// Threads that share the pieces of one kernel at a time.
+//
+// The caller works too, and waits only for workers that are in the middle of a piece: one that the operating system has put aside before it
+// began costs nothing. That is what keeps a frame's time in bounds beside other busy processes, where barriers that spin lose whole time
+// slices.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace da {
+
+class ThreadPool {
+  public:
+    // threads: the caller's included, at least 1.
+    explicit ThreadPool(int threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+    // Calls share(thread) on this thread (0) and on the workers that come in time (1 and up); returns when nobody is in it any more.
+    // The share must take its pieces from a common counter, so that nothing is left undone when workers are late.
+    void run(const std::function<void(int)>& share);
+
+  private:
+    void work(int thread);
+    bool changed_within_spin(std::uint64_t seen) const;
+
+    std::mutex mutex_;
+    std::condition_variable started_, left_;
+    const std::function<void(int)>* share_ = nullptr;  // while one is open
+    int inside_ = 0;                                   // workers in it
+    bool stopping_ = false;
+    std::atomic<std::uint64_t> round_{0};
+    std::vector<std::thread> workers_;
+};
+
+}  // namespace da
