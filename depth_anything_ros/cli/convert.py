@@ -1,4 +1,10 @@
-"""Turn an official checkpoint into a GGUF file."""
+"""Turn an official checkpoint into a GGUF file.
+
+    depth-anything-ros convert FOLDER da3-small.gguf                           # model.safetensors and config.json
+    depth-anything-ros convert depth_anything_v2_vits.pth da2-small.gguf --model da2-small
+
+A nested checkpoint becomes two files, NAME-anyview.gguf and NAME-metric.gguf. PyTorch is not needed; nothing in a .pth file is executed.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +13,21 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", type=Path, help="folder with model.safetensors and config.json, or a .safetensors file")
+    parser.add_argument("checkpoint", type=Path, help="folder with model.safetensors and config.json, or a .safetensors or .pth file")
     parser.add_argument("output", type=Path, help="GGUF file to write")
-    parser.add_argument("--type", default="f32", help="storage of the large weights: f32 (default) or f16")
+    parser.add_argument("--type", default="f32", help="storage of the large weights: f32 (default) or f16; the verb quantize knows more")
     parser.add_argument("--model", help="official model name, such as da3-small; default: from config.json, else from the tensor shapes")
+    parser.add_argument(
+        "--with-aux", action="store_true", help="keep the auxiliary ray branch of any-view models (published files lack it)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     from depth_anything_ros.convert.converter import convert
 
-    parameters = convert(args.checkpoint, args.output, args.type, args.model)
-    print(
-        f"{args.output}: {parameters.checkpoint_name}, {parameters.depth_kind}, weights under {parameters.license}, "
-        f"{args.output.stat().st_size / 1e6:.1f} MB"
-    )
+    for path, parameters in convert(args.checkpoint, args.output, args.type, args.model, args.with_aux).items():
+        print(
+            f"{path}: {parameters.checkpoint_name}, {parameters.depth_kind}, weights under {parameters.license}, "
+            f"{path.stat().st_size / 1e6:.1f} MB"
+        )
     return 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from depth_anything_ros.convert.hyper_parameters import ARCHITECTURES, HyperParameters, Identity, Size
 from depth_anything_ros.convert.layout import tensors
-from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
+from depth_anything_ros.convert.official_models import OFFICIAL_MODELS, OFFICIAL_PAIRS
 from depth_anything_ros.errors import ConversionError, OptionError
 from depth_anything_ros.models.checkpoint_facts import UNKNOWN_LICENSE, known_checkpoint
 from depth_anything_ros.types import DepthKind
@@ -20,23 +20,28 @@ _REQUIRED = {"architecture", "checkpoint_name"} | {field.name for field in datac
 _OPTIONAL = {"depth_kind", "license"} | (_SIZE_FIELDS - _REQUIRED)
 
 
-def named(name: str) -> HyperParameters:
+Networks = tuple[HyperParameters, ...]
+"""Of one checkpoint: one, or the two of a nested one."""
+_NAMES = {name: (name,) for name in OFFICIAL_MODELS} | OFFICIAL_PAIRS
+
+
+def named(name: str) -> Networks:
     """The official model of that name. Raises OptionError (``option.unknown``)."""
-    if name not in OFFICIAL_MODELS:
-        raise OptionError("option.unknown", f"There is no official model {name!r}; known: {', '.join(OFFICIAL_MODELS)}.")
-    return OFFICIAL_MODELS[name]
+    if name not in _NAMES:
+        raise OptionError("option.unknown", f"There is no official model {name!r}; known: {', '.join(_NAMES)}.")
+    return tuple(OFFICIAL_MODELS[part] for part in _NAMES[name])
 
 
-def from_shapes(path: Path, shapes: Shapes) -> HyperParameters:
+def from_shapes(path: Path, shapes: Shapes) -> Networks:
     """The one official model that has these tensors. Raises ConversionError (``convert.checkpoint``) for none or several."""
     fitting = [name for name, model in OFFICIAL_MODELS.items() if all(shapes.get(spec.official) == spec.shape for spec in tensors(model))]
-    if len(fitting) == 1:
-        return OFFICIAL_MODELS[fitting[0]]
+    if tuple(fitting) in _NAMES.values():
+        return tuple(OFFICIAL_MODELS[name] for name in fitting)
     found = f"could be {' or '.join(fitting)}" if fitting else "has the tensors of no known model"
     raise ConversionError("convert.checkpoint", f"{path} {found} and has no config.json beside it; name the model (--model).")
 
 
-def from_config(path: Path) -> HyperParameters:
+def from_config(path: Path) -> Networks:
     """The model that a config.json describes: by `model_name` (official), or by `hyper_parameters` (any other size; docs/models.md).
 
     Raises ConversionError (``convert.checkpoint``) for content that is neither.
@@ -48,13 +53,13 @@ def from_config(path: Path) -> HyperParameters:
     if not isinstance(config, dict):
         raise ConversionError("convert.checkpoint", f"{path} is not a JSON object.")
     if "hyper_parameters" in config:
-        return _Custom(path, config["hyper_parameters"]).parameters()
+        return (_Custom(path, config["hyper_parameters"]).parameters(),)
     name = config.get("model_name")
-    if not isinstance(name, str) or name not in OFFICIAL_MODELS:
+    if not isinstance(name, str) or name not in _NAMES:
         raise ConversionError(
-            "convert.checkpoint", f"{path} has model_name {name!r} and no hyper_parameters; known names: {', '.join(OFFICIAL_MODELS)}."
+            "convert.checkpoint", f"{path} has model_name {name!r} and no hyper_parameters; known names: {', '.join(_NAMES)}."
         )
-    return OFFICIAL_MODELS[name]
+    return named(name)
 
 
 class _Custom:

@@ -15,7 +15,7 @@ from depth_anything_ros.types import Float32Array
 
 MAX_HEADER_BYTES = 64 * 1024 * 1024
 MAX_RANK = 8
-_ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
+ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SafetensorsFile:
         """float32 values of a tensor: a view of the file where it holds float32. Raises ConversionError when a value is not finite."""
         entry = self._entries[name]
         section = self._data[entry.begin : entry.end]
-        values = _as_float32(section, entry.dtype).reshape(entry.shape)
+        values = as_float32(section, entry.dtype).reshape(entry.shape)
         if not np.isfinite(values).all():
             self._refuse(f"has values that are not finite in tensor {name}")
         return values
@@ -74,13 +74,13 @@ class SafetensorsFile:
         if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
             self._refuse(f"describes tensor {name} by something else than dtype, shape and data_offsets")
         dtype, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
-        if not isinstance(dtype, str) or dtype not in _ITEM_BYTES:
-            self._refuse(f"has tensor {name} of type {dtype!r}; known: {', '.join(_ITEM_BYTES)}")
+        if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
+            self._refuse(f"has tensor {name} of type {dtype!r}; known: {', '.join(ITEM_BYTES)}")
         if not _is_naturals(shape) or len(shape) > MAX_RANK:
             self._refuse(f"has tensor {name} of shape {_short(shape)}")
         if not _is_naturals(offsets) or len(offsets) != 2 or not offsets[0] <= offsets[1] <= self._data.size:
             self._refuse(f"has tensor {name} at bytes {_short(offsets)} of {self._data.size}")
-        count = _ITEM_BYTES[dtype]
+        count = ITEM_BYTES[dtype]
         for extent in shape:
             count *= extent
         if count != offsets[1] - offsets[0]:
@@ -114,7 +114,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _as_float32(section: NDArray[np.uint8], dtype: str) -> Float32Array:
+def as_float32(section: NDArray[np.uint8], dtype: str) -> Float32Array:
     if dtype == "BF16":  # the upper half of a float32
         return (section.view("<u2").astype(np.uint32) << 16).view(np.float32)
     return section.view({"F32": "<f4", "F16": "<f2"}[dtype]).astype(np.float32, copy=False)

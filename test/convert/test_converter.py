@@ -1,7 +1,7 @@
 """Checkpoints in the official layout to GGUF, read back by the independent `gguf` package; and what happens when they do not fit."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import gguf
 import numpy as np
@@ -9,10 +9,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from depth_anything_ros.convert.converter import convert
-from depth_anything_ros.convert.hyper_parameters import Size
+from depth_anything_ros.convert.hyper_parameters import Size, with_gaussians, with_rays
 from depth_anything_ros.convert.layout import metadata
+from depth_anything_ros.convert.naming import NESTED_ANY_VIEW, NESTED_METRIC
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
-from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_METRIC, seeded_tensors
+from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_METRIC, SEEDED_SWIGLU, seeded_tensors
 from depth_anything_ros.errors import ConversionError, OptionError
 
 NARROW = ("attn_qkv.weight", "attn_proj.weight", "mlp_fc1.weight", "mlp_fc2.weight", "bb0.weight", "bb2.weight", "fc_t.weight")
@@ -46,7 +47,7 @@ def checkpoint(folder, parameters, arrays=None, **changes):
 @pytest.mark.parametrize("type_name", ["f32", "f16"])
 def test_file_holds_every_tensor_and_key(tmp_path, parameters, type_name):
     output = tmp_path / "model.gguf"
-    assert convert(checkpoint(tmp_path / "in", parameters), output, type_name) == parameters
+    assert convert(checkpoint(tmp_path / "in", parameters), output, type_name) == {output: parameters}
     reader = gguf.GGUFReader(output)
     assert reader.alignment == 32 and "general.alignment" not in reader.fields
     expected = list(seeded_tensors(parameters))
@@ -72,7 +73,8 @@ def test_bare_file_is_identified_by_its_shapes(tmp_path):
     model = OFFICIAL_MODELS["da3-small"]
     arrays = {spec.official: array for spec, array in seeded_tensors(model)}
     save_file(arrays, tmp_path / "weights.safetensors")
-    assert convert(tmp_path / "weights.safetensors", tmp_path / "out.gguf").checkpoint_name == "DA3-SMALL"
+    (found,) = convert(tmp_path / "weights.safetensors", tmp_path / "out.gguf").values()
+    assert found.checkpoint_name == "DA3-SMALL"
     with pytest.raises(OptionError, match="da4"):
         convert(tmp_path / "weights.safetensors", tmp_path / "out.gguf", model="da4")
 
@@ -189,3 +191,60 @@ def test_config_that_says_nothing_is_refused(tmp_path, text):
     (folder / "config.json").write_text(text)
     with pytest.raises(ConversionError, match=r"config\.json"):
         convert(folder, tmp_path / "out.gguf")
+
+
+def test_the_ray_branch_is_kept_on_demand(tmp_path):
+    with_branch = with_rays(SEEDED_ANY_VIEW)
+    arrays = {spec.official: array for spec, array in seeded_tensors(with_branch)}
+    # Levels that nothing uses, and names under which the shared norm may be stored again.
+    arrays |= {f"model.head.scratch.output_conv1_aux.{level}.0.weight": np.ones(3, np.float32) for level in (0, 1, 2)}
+    arrays |= {f"model.head.scratch.output_conv2_aux.{level}.2.bias": np.ones(32, np.float32) for level in (1, 2, 3)}
+    folder, output = checkpoint(tmp_path / "in", SEEDED_ANY_VIEW, arrays), tmp_path / "out.gguf"
+    assert convert(folder, output, rays=True) == {output: with_branch}
+    found = {tensor.name: tensor.data for tensor in gguf.GGUFReader(output).tensors}
+    assert len(found) == len(list(seeded_tensors(SEEDED_ANY_VIEW))) + 52
+    norm = found["head.scratch.out2_aux_ln.bias"]
+    assert np.array_equal(norm, arrays["model.head.scratch.output_conv2_aux.0.2.bias"])
+    convert(folder, output)
+    assert not [tensor.name for tensor in gguf.GGUFReader(output).tensors if "aux" in tensor.name]
+
+
+def test_without_the_ray_branch_it_cannot_be_kept(tmp_path):
+    with pytest.raises(ConversionError, match=r"refinenet1_aux\.resConfUnit1\.conv1\.weight is missing"):
+        convert(checkpoint(tmp_path / "in", SEEDED_ANY_VIEW), tmp_path / "out.gguf", rays=True)
+
+
+def test_a_mono_network_has_no_ray_branch(tmp_path):
+    with pytest.raises(OptionError, match="any-view"):
+        convert(checkpoint(tmp_path / "in", SEEDED_METRIC), tmp_path / "out.gguf", rays=True)
+
+
+def test_a_nested_checkpoint_becomes_two_files(tmp_path, monkeypatch):
+    halves = {
+        "da3nested-anyview": replace(with_gaussians(SEEDED_SWIGLU), naming=NESTED_ANY_VIEW),
+        "da3nested-metric": replace(SEEDED_METRIC, naming=NESTED_METRIC),
+    }
+    for name, parameters in halves.items():
+        monkeypatch.setitem(OFFICIAL_MODELS, name, parameters)
+    arrays = {spec.official: array for parameters in halves.values() for spec, array in seeded_tensors(parameters)}
+    save_file({**arrays, "model.da3.cam_enc.token_norm.weight": np.ones(8, np.float32)}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text('{"model_name": "da3nested-giant-large"}')
+    written = convert(tmp_path, tmp_path / "nested.gguf")
+    assert [path.name for path in written] == ["nested-anyview.gguf", "nested-metric.gguf"]
+    any_view, metric = ({tensor.name: tensor.data for tensor in gguf.GGUFReader(path).tensors} for path in written)
+    assert np.array_equal(any_view["gs.merger.2.bias"], arrays["model.da3.gs_head.images_merger.4.bias"])
+    assert np.array_equal(any_view["vit.blk.7.mlp_w3.bias"], arrays["model.da3.backbone.pretrained.blocks.7.mlp.w3.bias"])
+    assert np.array_equal(metric["m_vit.norm.bias"], arrays["model.da3_metric.backbone.pretrained.norm.bias"])
+    assert all(name.startswith(("m_vit.", "m_head.")) for name in metric)
+    assert len(any_view) + len(metric) == len(arrays)
+
+
+def test_an_unknown_tensor_of_a_nested_checkpoint_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(OFFICIAL_MODELS, "da3nested-anyview", replace(with_gaussians(SEEDED_SWIGLU), naming=NESTED_ANY_VIEW))
+    monkeypatch.setitem(OFFICIAL_MODELS, "da3nested-metric", replace(SEEDED_METRIC, naming=NESTED_METRIC))
+    parts = [OFFICIAL_MODELS[name] for name in ("da3nested-anyview", "da3nested-metric")]
+    arrays = {spec.official: array for parameters in parts for spec, array in seeded_tensors(parameters)}
+    save_file({**arrays, "model.da3_metric.surprise": np.ones(8, np.float32)}, tmp_path / "model.safetensors")
+    with pytest.raises(ConversionError, match=r"model\.da3_metric\.surprise is not known"):
+        convert(tmp_path / "model.safetensors", tmp_path / "out.gguf")
+    assert not list(tmp_path.glob("*.gguf"))
