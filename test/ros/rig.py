@@ -136,7 +136,7 @@ class Rig:
     def spin(self, seconds: float) -> None:
         self.until(lambda: False, seconds, required=False)
 
-    def until(self, condition: Callable[[], bool], seconds: float = 10.0, *, required: bool = True) -> bool:
+    def until(self, condition: Callable[[], bool], seconds: float = 30.0, *, required: bool = True) -> bool:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -152,7 +152,7 @@ class Rig:
         """Until the node listens to all of the given publishers (which it does once somebody listens to it)."""
         self.until(lambda: all(camera.get_subscription_count() > 0 for camera in cameras), 20.0)
 
-    def send_until(self, send: Callable[[], None], condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    def send_until(self, send: Callable[[], None], condition: Callable[[], bool], seconds: float = 30.0) -> None:
         """Call `send` ten times a second until the condition holds."""
         end = time.monotonic() + seconds
         while not condition():
@@ -160,7 +160,7 @@ class Rig:
             send()
             self.until(condition, 0.1, required=False)
 
-    def next(self, send: Callable[[], None], *topics: str, seconds: float = 10.0) -> list[Any]:
+    def next(self, send: Callable[[], None], *topics: str, seconds: float = 30.0) -> list[Any]:
         """Send one frame and give the message that it brings on each topic."""
         before = [len(self.received[topic]) for topic in topics]
         send()
