@@ -46,7 +46,7 @@ class ModelInfo:
     checkpoint: str
     """`checkpoint_name` of the file, for example ``DA3-SMALL``."""
     architecture: str
-    """``any_view`` (DualDPT and camera) or ``mono`` (DPT and sky)."""
+    """``any_view`` (DualDPT and camera), ``mono`` (DPT and sky) or ``v2`` (Depth Anything V2, depth alone)."""
     kind: DepthKind
     """Best kind of depth that the model can give."""
     needs_focal: bool

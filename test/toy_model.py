@@ -8,7 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view
-from depth_anything_ros.convert.seeded import LICENSE, SEEDED_ANY_VIEW, SEEDED_METRIC, SEEDED_MONO, SEEDED_SWIGLU, write_seeded
+from depth_anything_ros.convert.seeded import (
+    LICENSE,
+    SEEDED_ANY_VIEW,
+    SEEDED_METRIC,
+    SEEDED_MONO,
+    SEEDED_SWIGLU,
+    SEEDED_V2,
+    SEEDED_V2_METRIC,
+    write_seeded,
+)
 
 SMALLEST_ANY_VIEW = any_view(
     Size(32, 4, 2, (0, 1, 2, 3), 8, (4, 4, 8, 8), alt_start=1, pos_embed_grid=5), Identity("seeded-smallest", "relative_depth", LICENSE)
@@ -31,6 +40,16 @@ def any_view_model(folder: Path, seed: int = 0) -> Path:
 def swiglu_model(folder: Path, seed: int = 0) -> Path:
     """As `any_view_model`, built like GIANT."""
     return write_toy_model(folder, SEEDED_SWIGLU, seed)
+
+
+def v2_model(folder: Path, seed: int = 0) -> Path:
+    """Depth Anything V2: relative inverse depth alone."""
+    return write_toy_model(folder, SEEDED_V2, seed)
+
+
+def v2_metric_model(folder: Path, seed: int = 0) -> Path:
+    """Depth Anything V2: metres alone, without a focal length."""
+    return write_toy_model(folder, SEEDED_V2_METRIC, seed)
 
 
 def mono_model(folder: Path, seed: int = 0) -> Path:

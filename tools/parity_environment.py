@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the environment with PyTorch (CPU build) and the official package: ``parity_environment.py FOLDER``. What is there is kept."""
+"""Make the environment with PyTorch (CPU build) and the official packages: ``parity_environment.py FOLDER``. What is there is kept."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import environment
 
-OFFICIAL = "depth-anything-3==0.1.1"
+OFFICIAL = {"depth-anything-3": "0.1.1", "jkp-depth-anything-v2": "0.1.1"}
 
 
 def main(arguments):
@@ -17,10 +17,12 @@ def main(arguments):
     folder = Path(arguments[0]).absolute()
     environment.main([str(folder), "parity"])
     python = str(folder / "bin" / "python")
-    wanted = f"from importlib.metadata import version; assert version('depth-anything-3') == '{OFFICIAL.partition('==')[2]}'"
-    if subprocess.run([python, "-c", wanted], stderr=subprocess.DEVNULL).returncode != 0:
-        print(f"Installing {OFFICIAL} ...", flush=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", OFFICIAL], check=True)
+    for name, version in OFFICIAL.items():
+        wanted = f"from importlib.metadata import version; assert version('{name}') == '{version}'"
+        if subprocess.run([python, "-c", wanted], stderr=subprocess.DEVNULL).returncode != 0:
+            print(f"Installing {name} {version} ...", flush=True)
+            install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", f"{name}=={version}"]
+            subprocess.run(install, check=True)
     return 0
 
 

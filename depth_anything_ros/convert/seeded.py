@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view, mono
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view, depth_anything_v2, mono
 from depth_anything_ros.convert.layout import TensorSpec, metadata, tensors
 from depth_anything_ros.convert.output import write_model
 from depth_anything_ros.types import DepthKind, Float32Array
 
 LICENSE = "CC0-1.0"
-_RELATIVE, _METRIC = DepthKind.RELATIVE_DEPTH.value, DepthKind.METRIC.value
+_RELATIVE, _INVERSE, _METRIC = (kind.value for kind in (DepthKind.RELATIVE_DEPTH, DepthKind.RELATIVE_INVERSE_DEPTH, DepthKind.METRIC))
 _ANY_VIEW_SIZE = Size(128, 8, 2, (1, 3, 5, 7), 32, (16, 24, 32, 48), alt_start=2)
 _MONO_SIZE = Size(96, 6, 3, (1, 2, 4, 5), 16, (12, 16, 24, 32))
 
@@ -33,6 +33,12 @@ SEEDED_SWIGLU = any_view(
 """As GIANT: SwiGLU blocks, and the alternation starts with a global block."""
 SEEDED_METRIC = mono(_MONO_SIZE, Identity("seeded-metric", _METRIC, LICENSE))
 """As SEEDED_MONO, but its file says `metric`: metres once a focal length is given."""
+
+_V2_SIZE = Size(64, 6, 2, (1, 2, 4, 5), 16, (12, 16, 24, 32))
+SEEDED_V2 = depth_anything_v2(_V2_SIZE, Identity("seeded-v2", _INVERSE, LICENSE))
+"""Depth Anything V2, relative: near is large."""
+SEEDED_V2_METRIC = depth_anything_v2(_V2_SIZE, Identity("seeded-v2-metric", _METRIC, LICENSE), max_depth=20.0)
+"""Depth Anything V2 in metres, up to 20."""
 
 _STREAM = 0.05
 """Scale of tokens and branch outputs. It is small so that the epsilons of the norms (1e-6, 1e-5) make a visible difference."""

@@ -46,6 +46,17 @@ Hparams checked_hparams(const GgufFile& file) {
     return hparams;
 }
 
+const char* architecture_name(Architecture architecture) {
+    switch (architecture) {
+        case Architecture::any_view:
+            return "any_view";
+        case Architecture::mono:
+            return "mono";
+        default:
+            return "v2";
+    }
+}
+
 void check_focal(const std::optional<FocalLength>& focal) {
     if (focal && !(std::isfinite(focal->fx) && std::isfinite(focal->fy) && focal->fx > 0 && focal->fy > 0)) {
         throw Error("input.intrinsics", "Focal lengths of " + std::to_string(focal->fx) + " and " + std::to_string(focal->fy) +
@@ -66,12 +77,12 @@ struct Engine::Impl {
         const bool any_view = hparams.architecture == Architecture::any_view;
         info = {path,
                 hparams.checkpoint,
-                any_view ? "any_view" : "mono",
+                architecture_name(hparams.architecture),
                 hparams.kind,
                 hparams.needs_focal,
                 hparams.license,
                 any_view,
-                !any_view,
+                hparams.architecture == Architecture::mono,
                 any_view,
                 hparams.vit.patch_size,
                 weights.parameters(),
@@ -80,6 +91,11 @@ struct Engine::Impl {
     }
 
     int resolution() const { return options.resolution != 0 ? options.resolution : hparams.image.resize_target; }
+
+    Size processed_size(Size picture) const {
+        const auto function = hparams.image.lower_bound ? lower_bound_size : da::processed_size;
+        return function(picture, resolution(), hparams.vit.patch_size);
+    }
 
     // The plan for the key, built when it is not among the last used ones.
     Plan& plan_for(const PlanKey& key) {
@@ -111,9 +127,11 @@ struct Engine::Impl {
 Prediction Engine::Impl::infer(const ImageView& picture, const InferOptions& wanted) {
     check_focal(wanted.focal);
     const double start = seconds();
-    const Pixels pixels = resize_to_processed(picture, resolution(), hparams.vit.patch_size);
-    Plan& plan = plan_for({pixels.size, info.has_sky && (wanted.sky || wanted.fill_sky), info.has_pose && wanted.pose, wanted.stages});
-    write_patches(pixels, picture.order, hparams.image, hparams.vit.patch_size, plan.patches());
+    check_picture(picture);
+    const Size size = processed_size({picture.width, picture.height});
+    check_processed({picture.width, picture.height}, size);
+    Plan& plan = plan_for({size, info.has_sky && (wanted.sky || wanted.fill_sky), info.has_pose && wanted.pose, wanted.stages});
+    write_input(picture, hparams.image, resolution(), hparams.vit.patch_size, size, plan.patches());
     const double prepared = seconds();
     plan.run();
     const double computed = seconds();
@@ -126,7 +144,7 @@ Prediction Engine::Impl::postprocess(const Plan& plan, const ImageView& picture,
     const Size size = plan.key().size;
     Prediction prediction;
     prediction.kind = hparams.needs_focal && !wanted.focal ? DepthKind::relative_depth : hparams.kind;
-    prediction.depth = exp_map(plan.logits(0), size);
+    prediction.depth = depth_map(plan.logits(0), size, hparams.head);
     if (wanted.confidence && info.has_confidence) prediction.confidence = confidence_map(plan.logits(1), size);
     if (plan.sky_logits() != nullptr) {
         Map sky = relu_map(plan.sky_logits(), size);
@@ -156,7 +174,7 @@ const ModelInfo& Engine::info() const {
 }
 
 Size Engine::processed_size(Size picture) const {
-    return da::processed_size(picture, impl_->resolution(), impl_->hparams.vit.patch_size);
+    return impl_->processed_size(picture);
 }
 
 Prediction Engine::infer(const ImageView& picture, const InferOptions& options) {

@@ -114,18 +114,21 @@ class Reader {
     throw Error("model.unsupported", "Model file '" + file.path() + "' " + what);
 }
 
-void check_family(const GgufFile& file, Reader& reader) {
+constexpr const char* kV2 = "depthanything2";
+
+Architecture read_architecture(const GgufFile& file, Reader& reader) {
     const std::string family = reader.text("general.architecture", "");
     if (family != keys::kGeneralArchitectureValue) {
         unsupported(file, "is a GGUF file of architecture '" + family + "', not of Depth Anything; give a depth model.");
-    }
-    if (reader.text(keys::kArch, keys::kGeneralArchitectureValue) != keys::kGeneralArchitectureValue) {
-        unsupported(file, "holds a Depth Anything V2 model, which this version does not run yet; give a Depth Anything 3 model.");
     }
     if (file.metadata().count("depthanything3.m_vit.embed_dim") != 0) {
         unsupported(file,
                     "is the metric half of a nested pair, which this version does not run yet; give an any-view, mono or metric model.");
     }
+    const std::string arch = reader.text(keys::kArch, keys::kGeneralArchitectureValue);
+    if (arch == kV2) return Architecture::v2;
+    reader.require(arch == keys::kGeneralArchitectureValue, keys::kArch, "is '" + arch + "', which is not known");
+    return file.find("head.scratch.sky_out2b.weight") != nullptr ? Architecture::mono : Architecture::any_view;
 }
 
 VitParams read_vit(Reader& reader) {
@@ -177,18 +180,31 @@ HeadParams read_head(Reader& reader) {
         reader.require(channels % 4 == 0, keys::kHeadOutChannels, "holds " + std::to_string(channels) + ", must be multiples of 4");
     }
     reader.require(reader.integer(keys::kHeadDownRatio, 1, 1, 1) == 1, keys::kHeadDownRatio, "must be 1");
-    const std::string activation = reader.text(keys::kHeadActivation, "exp");
-    reader.require(activation == "exp", keys::kHeadActivation, "is '" + activation + "', must be 'exp'");
     return head;
 }
 
-ImageParams read_image(Reader& reader) {
+void read_activation(Reader& reader, Architecture architecture, HeadParams& head) {
+    const std::string activation = reader.text(keys::kHeadActivation, "exp");
+    if (architecture != Architecture::v2) {
+        reader.require(activation == "exp", keys::kHeadActivation, "is '" + activation + "', must be 'exp'");
+        return;
+    }
+    const float max_depth = reader.real(keys::kHeadMaxDepth, 0.0, 1e6, 0.0f);
+    const std::string expected = max_depth > 0 ? "sigmoid" : "relu";
+    reader.require(activation == expected, keys::kHeadActivation,
+                   "is '" + activation + "', must be '" + expected + "' with this max_depth");
+    head.activation = max_depth > 0 ? Activation::sigmoid : Activation::relu;
+    head.max_depth = max_depth;
+}
+
+ImageParams read_image(Reader& reader, Architecture architecture) {
     ImageParams image;
     image.mean = reader.list<float, 3>(keys::kMean, -10.0, 10.0);
     image.std = reader.list<float, 3>(keys::kStd, 1e-6, 10.0);
     image.resize_target = reader.integer(keys::kResizeTarget, 14, 4096, 504);
-    const std::string mode = reader.text(keys::kResizeMode, "upper_bound");
-    reader.require(mode == "upper_bound", keys::kResizeMode, "is '" + mode + "', must be 'upper_bound'");
+    image.lower_bound = architecture == Architecture::v2;
+    const std::string mode = reader.text(keys::kResizeMode, "upper_bound"), expected = image.lower_bound ? "lower_bound" : "upper_bound";
+    reader.require(mode == expected, keys::kResizeMode, "is '" + mode + "', must be '" + expected + "' for this network");
     return image;
 }
 
@@ -199,10 +215,15 @@ std::optional<DepthKind> kind_named(const std::string& name) {
     return std::nullopt;
 }
 
+DepthKind usual_kind(const Hparams& hparams) {
+    if (hparams.architecture != Architecture::v2) return DepthKind::relative_depth;
+    return hparams.head.activation == Activation::sigmoid ? DepthKind::metric : DepthKind::relative_inverse_depth;
+}
+
 // The closed table decides for published checkpoints; only an unknown name may state its own kind and licence.
 void read_facts(Reader& reader, Hparams& hparams) {
     hparams.checkpoint = reader.text(keys::kCheckpointName, "");
-    std::string kind = reader.text(keys::kDepthKind, "relative_depth");
+    std::string kind = reader.text(keys::kDepthKind, to_string(usual_kind(hparams)));
     hparams.license = reader.text(keys::kLicense, "unknown");
     hparams.needs_focal = kind == to_string(DepthKind::metric) && hparams.architecture == Architecture::mono;
     for (const CheckpointFact& fact : kCheckpointFacts) {
@@ -221,14 +242,15 @@ void read_facts(Reader& reader, Hparams& hparams) {
 
 Hparams read_hparams(const GgufFile& file) {
     Reader reader(file);
-    check_family(file, reader);
     Hparams hparams;
-    hparams.architecture = file.find("head.scratch.sky_out2b.weight") != nullptr ? Architecture::mono : Architecture::any_view;
+    hparams.architecture = read_architecture(file, reader);
     hparams.vit = read_vit(reader);
+    if (hparams.architecture == Architecture::v2) hparams.vit.final_norm_eps = 1e-6f;
     hparams.head = read_head(reader);
-    hparams.image = read_image(reader);
+    read_activation(reader, hparams.architecture, hparams.head);
+    hparams.image = read_image(reader, hparams.architecture);
     read_facts(reader, hparams);
-    const int outputs = hparams.architecture == Architecture::mono ? 1 : 2;
+    const int outputs = hparams.architecture == Architecture::any_view ? 2 : 1;
     if (!reader.has_problems()) {
         reader.require(hparams.head.output_dim == outputs, keys::kHeadOutputDim,
                        "is " + std::to_string(hparams.head.output_dim) + ", must be " + std::to_string(outputs) + " for this head");

@@ -23,7 +23,8 @@ struct VitParams {
     int qknorm_start = -1;  // first block with LayerNorm on queries and keys
     float rope_freq = 100.0f;
     bool cat_token = true;  // taps are [local | global] of twice the width
-    float ln_eps = 1e-6f;   // of the block norms; the other norms have their own
+    float ln_eps = 1e-6f;   // of the block norms; query and key norms have their own
+    float final_norm_eps = 1e-5f;
     float interpolate_offset = 0.1f;
     int pos_embed_grid = 37;
     std::array<int, 4> out_layers = {};
@@ -34,22 +35,28 @@ struct VitParams {
     int tap_dim() const { return cat_token ? 2 * embed_dim : embed_dim; }
 };
 
+enum class Activation { exp, relu, sigmoid };
+
 struct HeadParams {
     int features = 0;
     std::array<int, 4> out_channels = {};
     int output_dim = 0;
     bool pos_embed = true;
+    Activation activation = Activation::exp;
+    float max_depth = 1.0f;  // metres at which sigmoid ends
 };
 
 struct ImageParams {
     std::array<float, 3> mean = {};
     std::array<float, 3> std = {};
+    bool lower_bound = false;  // resize_target is that of the short side, in one float resize (V2); else of the long side, in 8-bit steps
     int resize_target = 504;
 };
 
 enum class Architecture {
     any_view,  // DualDPT head (depth, confidence) and camera decoder
-    mono       // DPT head (depth, sky)
+    mono,      // DPT head (depth, sky)
+    v2         // Depth Anything V2: DPT head, depth alone
 };
 
 struct Hparams {

@@ -27,8 +27,16 @@ float quantile(std::vector<float>& values, double q) {
 
 }  // namespace
 
-Map exp_map(const float* logits, Size size) {
-    return mapped(logits, size, [](float z) { return std::exp(z); });
+Map depth_map(const float* logits, Size size, const HeadParams& head) {
+    const float max_depth = head.max_depth;
+    switch (head.activation) {
+        case Activation::relu:
+            return relu_map(logits, size);
+        case Activation::sigmoid:
+            return mapped(logits, size, [max_depth](float z) { return max_depth / (1.0f + std::exp(-z)); });
+        default:
+            return mapped(logits, size, [](float z) { return std::exp(z); });
+    }
 }
 
 Map confidence_map(const float* logits, Size size) {

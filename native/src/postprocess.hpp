@@ -1,14 +1,14 @@
 // From the network's last maps to the numbers of a prediction (official dualdpt.py, dpt.py, da3.py, utils/alignment.py).
 #pragma once
 
-#include "depth_anything/prediction.hpp"
+#include "hparams.hpp"
 
 namespace da {
 
 inline constexpr float kSkyThreshold = 0.3f;      // a pixel is sky at this raw value and above
 inline constexpr float kCanonicalFocal = 300.0f;  // pixels: metric nets predict depth for this focal length
 
-Map exp_map(const float* logits, Size size);         // depth: exp(z)
+Map depth_map(const float* logits, Size size, const HeadParams& head);
 Map confidence_map(const float* logits, Size size);  // exp(z) + 1
 Map relu_map(const float* logits, Size size);        // sky: max(z, 0)
 

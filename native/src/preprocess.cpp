@@ -11,19 +11,11 @@ namespace da {
 
 namespace {
 
+constexpr int kLongestProcessedSide = 1 << 13;
 constexpr int kLongestSide = 1 << 15;  // of a picture; larger ones do not come from cameras and would overflow index arithmetic
 
-void check(const ImageView& picture) {
-    const std::string size = std::to_string(picture.width) + "x" + std::to_string(picture.height);
-    if (picture.pixels == nullptr || picture.width < 1 || picture.height < 1 || picture.width > kLongestSide ||
-        picture.height > kLongestSide) {
-        throw Error("input.shape",
-                    "A picture of " + size + " pixels cannot be processed; sides of 1 to " + std::to_string(kLongestSide) + " can.");
-    }
-    if (picture.row_bytes < 3 * static_cast<std::ptrdiff_t>(picture.width)) {
-        throw Error("input.stride", "Rows of " + std::to_string(picture.row_bytes) + " bytes are too short for " +
-                                        std::to_string(picture.width) + " pixels of 3 bytes.");
-    }
+std::string text(Size size) {
+    return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
 // First resize: the long side becomes `resolution`. Rounding is half to even, as Python's round().
@@ -47,6 +39,25 @@ ImageView view(const Pixels& pixels, ChannelOrder order) {
     return {pixels.values.data(), pixels.size.width, pixels.size.height, 3 * static_cast<std::ptrdiff_t>(pixels.size.width), order};
 }
 
+// The centre of the picture, of that size, as rows of patches.
+template <typename Picture, typename Normalise>
+void arrange(const Picture& pixels, ChannelOrder order, int patch, Size size, Normalise normalise, float* patches) {
+    const int left = (pixels.size.width - size.width) / 2, top = (pixels.size.height - size.height) / 2;
+    const int across = size.width / patch;
+    const std::size_t plane = static_cast<std::size_t>(patch) * patch;
+    for (int y = 0; y < size.height; ++y) {
+        const auto* row = pixels.values.data() + (static_cast<std::size_t>(y + top) * pixels.size.width + left) * 3;
+        for (int p = 0; p < across; ++p) {
+            float* target =
+                patches + (static_cast<std::size_t>(y / patch) * across + p) * 3 * plane + static_cast<std::size_t>(y % patch) * patch;
+            for (int c = 0; c < 3; ++c) {
+                const auto* source = row + static_cast<std::size_t>(p) * patch * 3 + (order == ChannelOrder::rgb ? c : 2 - c);
+                for (int x = 0; x < patch; ++x) target[c * plane + x] = normalise(c, source[3 * x]);
+            }
+        }
+    }
+}
+
 Pixels copy(const ImageView& picture) {
     Pixels result{{picture.width, picture.height}, {}};
     for (int y = 0; y < picture.height; ++y) result.values.insert(result.values.end(), picture.row(y), picture.row(y) + 3 * picture.width);
@@ -55,12 +66,40 @@ Pixels copy(const ImageView& picture) {
 
 }  // namespace
 
+void check_picture(const ImageView& picture) {
+    if (picture.pixels == nullptr || picture.width < 1 || picture.height < 1 || picture.width > kLongestSide ||
+        picture.height > kLongestSide) {
+        throw Error("input.shape", "A picture of " + text({picture.width, picture.height}) + " pixels cannot be processed; sides of 1 to " +
+                                       std::to_string(kLongestSide) + " can.");
+    }
+    if (picture.row_bytes < 3 * static_cast<std::ptrdiff_t>(picture.width)) {
+        throw Error("input.stride", "Rows of " + std::to_string(picture.row_bytes) + " bytes are too short for " +
+                                        std::to_string(picture.width) + " pixels of 3 bytes.");
+    }
+}
+
+void check_processed(Size picture, Size processed) {
+    if (std::max(processed.width, processed.height) <= kLongestProcessedSide) return;
+    throw Error("input.shape", "A picture of " + text(picture) + " pixels would be processed at " + text(processed) +
+                                   "; it is too thin for this network, crop it.");
+}
+
+Size lower_bound_size(Size picture, int resolution, int patch) {
+    const double scale = std::max(resolution / static_cast<double>(picture.height), resolution / static_cast<double>(picture.width));
+    const auto side = [&](int length) {
+        const double scaled = scale * length / patch;
+        const int nearest = static_cast<int>(std::nearbyint(scaled)) * patch;
+        return nearest < resolution ? static_cast<int>(std::ceil(scaled)) * patch : nearest;
+    };
+    return {side(picture.width), side(picture.height)};
+}
+
 Size processed_size(Size picture, int resolution, int patch) {
     return divisible_size(bounded_size(picture, resolution), patch);
 }
 
 Pixels resize_to_processed(const ImageView& picture, int resolution, int patch) {
-    check(picture);
+    check_picture(picture);
     const Size original{picture.width, picture.height};
     const Size bounded = bounded_size(original, resolution), processed = divisible_size(bounded, patch);
     Pixels first;
@@ -75,24 +114,28 @@ Pixels resize_to_processed(const ImageView& picture, int resolution, int patch) 
     return grows ? resize_cubic(current, processed) : resize_area(current, processed);
 }
 
-void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& image, int patch, float* patches) {
+void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& image, int patch, Size size, float* patches) {
     // The arithmetic of the official code in float32: value / 255, minus mean, divided by std.
     std::array<std::array<float, 256>, 3> table;
     for (int c = 0; c < 3; ++c) {
         for (int value = 0; value < 256; ++value) table[c][value] = (static_cast<float>(value) / 255.0f - image.mean[c]) / image.std[c];
     }
-    const int across = pixels.size.width / patch;
-    const std::size_t plane = static_cast<std::size_t>(patch) * patch;
-    for (int y = 0; y < pixels.size.height; ++y) {
-        const std::uint8_t* row = pixels.values.data() + static_cast<std::size_t>(y) * pixels.size.width * 3;
-        for (int p = 0; p < across; ++p) {
-            float* target =
-                patches + (static_cast<std::size_t>(y / patch) * across + p) * 3 * plane + static_cast<std::size_t>(y % patch) * patch;
-            for (int c = 0; c < 3; ++c) {
-                const std::uint8_t* source = row + static_cast<std::size_t>(p) * patch * 3 + (order == ChannelOrder::rgb ? c : 2 - c);
-                for (int x = 0; x < patch; ++x) target[c * plane + x] = table[c][source[3 * x]];
-            }
-        }
+    arrange(pixels, order, patch, size, [&](int c, std::uint8_t value) { return table[c][value]; }, patches);
+}
+
+void write_patches(const RealPixels& pixels, ChannelOrder order, const ImageParams& image, int patch, Size size, float* patches) {
+    // As V2 does it: in float64, with the decimal constants. Float32 constants would differ by up to 1e-8.
+    const auto exact = [](float value) { return std::nearbyint(value * 1e6) / 1e6; };
+    const auto normalise = [&](int c, double value) { return static_cast<float>((value - exact(image.mean[c])) / exact(image.std[c])); };
+    arrange(pixels, order, patch, size, normalise, patches);
+}
+
+void write_input(const ImageView& picture, const ImageParams& image, int resolution, int patch, Size size, float* patches) {
+    if (image.lower_bound) {
+        const Size full = lower_bound_size({picture.width, picture.height}, resolution, patch);
+        write_patches(resize_cubic_real(picture, full), picture.order, image, patch, size, patches);
+    } else {
+        write_patches(resize_to_processed(picture, resolution, patch), picture.order, image, patch, size, patches);
     }
 }
 

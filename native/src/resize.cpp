@@ -113,17 +113,20 @@ std::array<Real, 4> cubic_weights(Real t) {
     return {far, near(t), near(1 - t), 1 - far - near(t) - near(1 - t)};
 }
 
-std::vector<CubicTaps> cubic_taps(int input, int output, bool fixed_point) {
+enum class CubicWeights { ipp, single, fixed_point };  // OpenCV's own code computes in float32; for bytes it rounds to fixed point
+
+std::vector<CubicTaps> cubic_taps(int input, int output, CubicWeights kind) {
     std::vector<CubicTaps> taps(output);
     for (int i = 0; i < output; ++i) {
         const double source = (i + 0.5) * scale_of(input, output) - 0.5;
-        const double position = fixed_point ? static_cast<double>(static_cast<float>(source)) : source;
+        const double position = kind == CubicWeights::ipp ? source : static_cast<double>(static_cast<float>(source));
         const double floor = std::floor(position);
         const auto exact = cubic_weights(position - floor);
-        const auto rounded = cubic_weights(static_cast<float>(position - floor));
+        const auto single = cubic_weights(static_cast<float>(position - floor));
         for (int k = 0; k < 4; ++k) {
+            const float weight = kind == CubicWeights::ipp ? static_cast<float>(exact[k]) : single[k];
             taps[i].index[k] = std::clamp(static_cast<int>(floor) - 1 + k, 0, input - 1);
-            taps[i].weight[k] = fixed_point ? std::nearbyint(rounded[k] * kFixedPoint) : static_cast<float>(exact[k]);
+            taps[i].weight[k] = kind == CubicWeights::fixed_point ? std::nearbyint(weight * kFixedPoint) : weight;
         }
     }
     return taps;
@@ -177,8 +180,9 @@ Pixels resize_area(const ImageView& picture, Size size) {
 
 Pixels resize_cubic(const ImageView& picture, Size size) {
     const bool fixed_point = std::min(picture.width, picture.height) < kSmallestSideOfIpp;
-    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width, fixed_point);
-    const std::vector<CubicTaps> rows = cubic_taps(picture.height, size.height, fixed_point);
+    const CubicWeights kind = fixed_point ? CubicWeights::fixed_point : CubicWeights::ipp;
+    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width, kind);
+    const std::vector<CubicTaps> rows = cubic_taps(picture.height, size.height, kind);
     const auto mix = fixed_point ? mix_rows_fixed_point : mix_rows;
     Pixels result = empty(size);
     const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
@@ -197,6 +201,31 @@ Pixels resize_cubic(const ImageView& picture, Size size) {
             sources[k] = ring[slot].data();
         }
         mix(sources, rows[y].weight, width, result.values.data() + y * width);
+    }
+    return result;
+}
+
+RealPixels resize_cubic_real(const ImageView& picture, Size size) {
+    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width, CubicWeights::single);
+    const std::vector<CubicTaps> rows = cubic_taps(picture.height, size.height, CubicWeights::single);
+    const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
+    std::vector<double> mixed(width * picture.height);  // along x
+    double* target = mixed.data();
+    for (int y = 0; y < picture.height; ++y) {
+        const std::uint8_t* source = picture.row(y);
+        for (const CubicTaps& taps : columns) {
+            for (int c = 0; c < kChannels; ++c, ++target) {
+                for (int k = 0; k < 4; ++k) *target += taps.weight[k] * (source[taps.index[k] * kChannels + c] / 255.0);
+            }
+        }
+    }
+    RealPixels result{size, std::vector<double>(width * size.height)};
+    for (int y = 0; y < size.height; ++y) {
+        double* row = result.values.data() + y * width;
+        for (int k = 0; k < 4; ++k) {
+            const double* source = mixed.data() + rows[y].index[k] * width;
+            for (std::size_t x = 0; x < width; ++x) row[x] += rows[y].weight[k] * source[x];
+        }
     }
     return result;
 }

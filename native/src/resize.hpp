@@ -18,8 +18,17 @@ struct Pixels {
     std::vector<std::uint8_t> values;
 };
 
-// Both need `size` to be at least 1x1; area only shrinks or keeps each side.
+// Packed picture, three channels, values of 0 to 1 before resizing.
+struct RealPixels {
+    Size size;
+    std::vector<double> values;
+};
+
+// All need `size` to be at least 1x1; area only shrinks or keeps each side.
 Pixels resize_area(const ImageView& picture, Size size);
 Pixels resize_cubic(const ImageView& picture, Size size);
+
+// resize of the picture divided by 255 in float64, bicubic: nothing is rounded and values may leave 0 to 1.
+RealPixels resize_cubic_real(const ImageView& picture, Size size);
 
 }  // namespace da

@@ -73,7 +73,7 @@ bool belongs(keys::Part part, const Hparams& hparams) {
         case keys::Part::camera:
             return any_view;
         case keys::Part::sky:
-            return !any_view;
+            return hparams.architecture == Architecture::mono;
         case keys::Part::mlp_block:
             return !hparams.vit.swiglu;
         case keys::Part::swiglu_block:

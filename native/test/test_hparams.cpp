@@ -74,8 +74,8 @@ TEST(hparams, case_68_models_of_another_kind) {
     model.set("general.architecture", std::string("llama"));
     CHECK_CONTAINS(CHECK_ERROR("model.unsupported", read(model)), "llama");
     model = toy::any_view();
-    model.set(kPrefix + "arch", std::string("depthanything2"));
-    CHECK_CONTAINS(CHECK_ERROR("model.unsupported", read(model)), "V2");
+    model.set(kPrefix + "arch", std::string("depthanything4"));
+    CHECK_CONTAINS(CHECK_ERROR("model.key", read(model)), "depthanything4");
     model = toy::any_view();
     model.set(kPrefix + "vit.ffn_type", std::string("mixture"));
     CHECK_CONTAINS(CHECK_ERROR("model.key", read(model)), "mixture");

@@ -44,7 +44,7 @@ TEST(postprocess, metres_are_proportional_to_the_focal_length) {
 
 TEST(postprocess, activations) {
     const float logits[] = {-1.0f, 0.0f, 2.0f};
-    CHECK(std::abs(da::exp_map(logits, {3, 1}).values[2] - 7.389056f) < 1e-5f);
+    CHECK(std::abs(da::depth_map(logits, {3, 1}, {}).values[2] - 7.389056f) < 1e-5f);
     CHECK(da::confidence_map(logits, {3, 1}).values[1] == 2.0f);
     CHECK(da::relu_map(logits, {3, 1}).values == (std::vector<float>{0.0f, 0.0f, 2.0f}));
 }

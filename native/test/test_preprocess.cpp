@@ -17,6 +17,26 @@ TEST(preprocess, case_14_thin_pictures_get_one_patch) {
     CHECK(da::processed_size({1, 1}, 504, 14) == (da::Size{504, 504}));
 }
 
+TEST(preprocess, sizes_of_v2) {
+    const auto size = [](int width, int height) { return da::lower_bound_size({width, height}, 518, 14); };
+    CHECK(size(640, 480) == (da::Size{686, 518}));  // 690.67 is nearer to 49 patches than to 50
+    CHECK(size(1920, 1080) == (da::Size{924, 518}));
+    CHECK(size(480, 640) == (da::Size{518, 686}));
+    CHECK(size(37, 37) == (da::Size{518, 518}));
+    CHECK_CONTAINS(CHECK_ERROR("input.shape", da::check_processed({2000, 1}, size(2000, 1))), "too thin");
+}
+
+TEST(preprocess, takes_the_centre) {
+    da::Pixels pixels{{42, 28}, std::vector<std::uint8_t>(42 * 28 * 3)};
+    for (std::size_t i = 0; i < pixels.values.size(); ++i) pixels.values[i] = static_cast<std::uint8_t>(i / 3 % 251);
+    da::ImageParams image;
+    image.std = {1.0f, 1.0f, 1.0f};
+    std::vector<float> patches(14 * 14 * 3);
+    da::write_patches(pixels, da::ChannelOrder::rgb, image, 14, {14, 14}, patches.data());
+    CHECK(patches[0] == static_cast<float>((7 * 42 + 14) % 251) / 255.0f);
+    CHECK(patches[13 * 14 + 13] == static_cast<float>((20 * 42 + 27) % 251) / 255.0f);
+}
+
 TEST(preprocess, views_that_are_no_pictures) {
     const std::uint8_t pixel[3] = {};
     da::Size size;
@@ -35,7 +55,7 @@ TEST(preprocess, patches_and_planes_are_inverse) {
     image.std = {1.0f, 1.0f, 1.0f};
     std::vector<float> patches(28 * 14 * 3);
     for (const da::ChannelOrder order : {da::ChannelOrder::rgb, da::ChannelOrder::bgr}) {
-        da::write_patches(pixels, order, image, 14, patches.data());
+        da::write_patches(pixels, order, image, 14, pixels.size, patches.data());
         const std::vector<float> planes = da::planes_from_patches(patches.data(), pixels.size, 14);
         for (int y = 0; y < 14; ++y) {
             for (int x = 0; x < 28; ++x) {

@@ -11,22 +11,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparison import BOUND, RMS_BOUND, rms_error, stage_bound, worst_error
-from toy_model import any_view_model, mono_model, swiglu_model
+from toy_model import any_view_model, mono_model, swiglu_model, v2_metric_model, v2_model
 
-from depth_anything_ros import Engine, Wanted, _native
+from depth_anything_ros import DepthKind, Engine, Wanted, _native
 
 pytestmark = pytest.mark.native
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
 MANIFEST = json.loads((REFERENCE / "manifest.json").read_text())
-MODELS = {"any_view": any_view_model, "mono": mono_model, "swiglu": swiglu_model}
+MODELS = {"any_view": any_view_model, "mono": mono_model, "swiglu": swiglu_model, "v2": v2_model, "v2_metric": v2_metric_model}
 SKY_THRESHOLD = 0.3
 
 COMMON = ["input", "patch_tokens", "tap.0", "tap.1", "tap.2", "tap.3"]
 COMMON += [f"{stage}.{level}" for stage in ("layer_rn", "refinenet") for level in (1, 2, 3, 4)] + ["output_conv1", "logits"]
 STAGES = {"any_view": [*COMMON, "cam_token", "pose_encoding"], "mono": [*COMMON, "sky_logits"]}
-STAGES["swiglu"] = STAGES["any_view"]
-CASES = [(model, orientation) for model in ("any_view", "mono") for orientation in ("landscape", "portrait")] + [("swiglu", "portrait")]
+STAGES |= {"swiglu": STAGES["any_view"], "v2": COMMON, "v2_metric": COMMON}
+CASES = [(model, orientation) for model in ("any_view", "mono") for orientation in ("landscape", "portrait")]
+CASES += [("swiglu", "portrait"), ("v2", "landscape"), ("v2_metric", "portrait")]
+
+
+def resolution(name):
+    return MANIFEST["v2_resolution" if name.startswith("v2") else "resolution"]
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)
@@ -35,7 +40,7 @@ def case(request, tmp_path_factory):
     name, orientation = request.param
     path = MODELS[name](tmp_path_factory.mktemp("models"), MANIFEST["seed"])
     reference = dict(np.load(REFERENCE / f"{name}_{orientation}.npz"))
-    with Engine.load(path, threads=2, resolution=MANIFEST["resolution"]) as engine:
+    with Engine.load(path, threads=2, resolution=resolution(name)) as engine:
         raw = engine.infer(reference["picture"], fill_sky=False, stages=STAGES[name])
         filled = engine.infer(reference["picture"])
     return name, reference, raw, filled
@@ -54,7 +59,10 @@ def test_weights_are_those_of_the_reference(name, tmp_path):
 
 
 def test_preprocessing_is_bit_exact(case):
-    _, reference, _, _ = case
+    name, reference, raw, _ = case
+    if name.startswith("v2"):  # a float resize, whose result is the stage `input`
+        assert np.array_equal(raw.stages["input"], reference["input"])
+        return
     picture, expected = reference["picture"], reference["processed"]
     assert np.array_equal(_native.preprocess(picture, False, MANIFEST["resolution"], 14), expected)
     assert np.array_equal(_native.preprocess(picture[:, :, ::-1].copy(), True, MANIFEST["resolution"], 14), expected)
@@ -71,7 +79,7 @@ def test_every_stage_is_that_of_the_official_code(case, request):
 
 
 def test_outputs_are_those_of_the_official_code(case):
-    name, reference, raw, _ = case
+    _, reference, raw, _ = case
     errors = {"depth": worst_error("depth", raw.depth, reference["depth"])}
     if raw.confidence is not None:
         errors["confidence"] = worst_error("confidence", raw.confidence, reference["confidence"])
@@ -82,8 +90,8 @@ def test_outputs_are_those_of_the_official_code(case):
 
 
 def test_camera_is_that_of_the_official_code(case):
-    name, reference, raw, _ = case
-    if name == "mono":
+    _, reference, raw, _ = case
+    if "intrinsics" not in reference:
         assert raw.intrinsics is None and raw.extrinsics is None
         return
     k, height_width = reference["intrinsics"], reference["depth"].shape
@@ -103,6 +111,16 @@ def test_sky_fill_is_that_of_the_official_code(case):
     assert 0.02 < sky.mean() < 0.5, "the reference must hold sky and ground"
     assert len(np.unique(filled.depth[sky])) == 1
     assert worst_error("filled_depth", filled.depth[certain], reference["filled_depth"][certain]) <= BOUND
+
+
+def test_v2_gives_the_kind_of_its_network(case):
+    name, reference, raw, filled = case
+    if not name.startswith("v2"):
+        assert raw.kind is DepthKind.RELATIVE_DEPTH
+        return
+    assert (raw.confidence, raw.sky, raw.extrinsics) == (None, None, None) and np.array_equal(raw.depth, filled.depth)
+    assert raw.kind is (DepthKind.METRIC if name == "v2_metric" else DepthKind.RELATIVE_INVERSE_DEPTH)
+    assert raw.depth.max() < 20.0 and reference["depth"].std() > 0.01
 
 
 @pytest.mark.parametrize("name", ["any_view", "mono"])

@@ -15,19 +15,24 @@ from pathlib import Path
 
 import numpy as np
 import official
+import official_v2
 import torch
 from numpy.typing import NDArray
 
 from depth_anything_ros.convert.converter import convert
 from depth_anything_ros.convert.hyper_parameters import HyperParameters, Size
-from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_MONO, SEEDED_SWIGLU
+from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_MONO, SEEDED_SWIGLU, SEEDED_V2, SEEDED_V2_METRIC, write_seeded
 
 SEED = 7
 RESOLUTION = 98
+V2_RESOLUTION = 70
+"""Of the short side: pictures of 150x100 and 100x138 become 112x70 and 70x98."""
 NETWORKS = {"any_view": SEEDED_ANY_VIEW, "mono": SEEDED_MONO, "swiglu": SEEDED_SWIGLU}
 ARCHITECTURES = {"swiglu": "any_view"}
 """Name of the architecture where it is not that of the network."""
-CASES = {name: ("landscape", "portrait") for name in ("any_view", "mono")} | {"swiglu": ("portrait",)}
+V2_NETWORKS = {"v2": SEEDED_V2, "v2_metric": SEEDED_V2_METRIC}
+V2_CASES = {"v2": "landscape", "v2_metric": "portrait"}
+CASES = dict.fromkeys(("any_view", "mono"), ("landscape", "portrait")) | {"swiglu": ("portrait",)}
 """Network to the pictures that it is given."""
 SQUARE = ("any_view", "mono")
 PICTURES = {"landscape": (150, 100), "portrait": (100, 138)}
@@ -49,6 +54,10 @@ def main(folder: Path) -> None:
         for orientation in orientations:
             case = f"{name}_{orientation}"
             rounding[case] = _write_case(folder / f"{case}.npz", NETWORKS[name], official.picture(PICTURES[orientation]))
+    for name, orientation in V2_CASES.items():
+        case = f"{name}_{orientation}"
+        models[name] = _seeded_sha256(V2_NETWORKS[name])
+        rounding[case] = _write_v2_case(folder / f"{case}.npz", V2_NETWORKS[name], official.picture(PICTURES[orientation]))
     _write_manifest(folder, models, rounding)
 
 
@@ -60,6 +69,14 @@ def _write_case(path: Path, parameters: HyperParameters, picture: NDArray[np.uin
     found = official.forward(net, x)
     np.savez_compressed(path, picture=picture, processed=pixels, **found)
     return {name: float(f"{error:.2g}") for name, error in official.rounding(net, x, found).items()}
+
+
+def _write_v2_case(path: Path, parameters: HyperParameters, picture: NDArray[np.uint8]) -> dict[str, float]:
+    net = official_v2.network(parameters, SEED)
+    x = official_v2.normalised(net, picture, V2_RESOLUTION)
+    found = official_v2.forward(net, x, parameters)
+    np.savez_compressed(path, picture=picture, **found)
+    return {name: float(f"{error:.2g}") for name, error in official_v2.rounding(net, x, found, parameters).items()}
 
 
 def _square_tokens(parameters: HyperParameters) -> NDArray[np.float32]:
@@ -83,12 +100,20 @@ def _model_sha256(name: str, parameters: HyperParameters) -> str:
         return _sha256(checkpoint / "model.gguf")
 
 
+def _seeded_sha256(parameters: HyperParameters) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.gguf"
+        write_seeded(path, parameters, SEED)
+        return _sha256(path)
+
+
 def _write_manifest(folder: Path, models: dict[str, str], rounding: dict[str, dict[str, float]]) -> None:
-    packages = ("torch", "depth-anything-3", "numpy", "opencv-python-headless", "scikit-image")
+    packages = ("torch", "depth-anything-3", "jkp-depth-anything-v2", "numpy", "opencv-python-headless", "scikit-image")
     manifest = {
         "made_by": "tools/reference/make_reference.py",
         "seed": SEED,
         "resolution": RESOLUTION,
+        "v2_resolution": V2_RESOLUTION,
         "square_token_stride": SQUARE_TOKEN_STRIDE,
         "versions": {package: version(package) for package in packages},
         "models": models,

@@ -22,7 +22,7 @@ namespace da {
 struct EngineOptions {
     int threads = 0;  // CPU threads; 0: the cores that this process may use
     std::string device = "cpu";
-    int resolution = 0;              // long side of the processed picture; 0: the model's own
+    int resolution = 0;              // long side of the processed picture, of V2 the short one; 0: the model's own
     int cached_sizes = 4;            // graphs kept, least recently used goes first
     std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
 };
@@ -43,7 +43,7 @@ struct InferOptions {
 struct ModelInfo {
     std::string path;
     std::string checkpoint;
-    std::string architecture;  // "any_view" or "mono"
+    std::string architecture;  // "any_view", "mono" or "v2"
     DepthKind kind = DepthKind::relative_depth;
     bool needs_focal = false;
     std::string license;

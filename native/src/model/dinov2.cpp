@@ -6,9 +6,7 @@ namespace da {
 
 namespace {
 
-// The file's ln_eps is for the norms inside of the blocks; these two are PyTorch's default in the official code.
-constexpr float kQkNormEps = 1e-5f;
-constexpr float kFinalNormEps = 1e-5f;
+constexpr float kQkNormEps = 1e-5f;  // PyTorch's default in the official code; the file's ln_eps is for the norms before the branches
 
 ggml_tensor* tokens_from(Graph& g, ggml_tensor* x, std::int64_t first, std::int64_t count) {
     return ggml_view_2d(g.context, x, x->ne[0], count, x->nb[1], first * x->nb[1]);
@@ -76,7 +74,7 @@ ggml_tensor* with_camera_token(Graph& g, ggml_tensor* x) {
 }
 
 ggml_tensor* tap(Graph& g, ggml_tensor* local, ggml_tensor* x, const VitParams& vit) {
-    ggml_tensor* normalised = layer_norm(g, without_class_token(g, x), "vit.norm", kFinalNormEps);
+    ggml_tensor* normalised = layer_norm(g, without_class_token(g, x), "vit.norm", vit.final_norm_eps);
     return vit.cat_token ? ggml_concat(g.context, without_class_token(g, local), normalised, 0) : normalised;
 }
 
