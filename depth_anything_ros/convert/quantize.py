@@ -24,7 +24,8 @@ TYPES = {
 _K_BLOCK, _BLOCK = 256, 32
 _LARGEST = 65504.0
 """Of f16, in which the scales of the quantised types are stored too: what overflows it would turn into infinities."""
-_NARROW = re.compile("|".join(re.escape(rule.name).replace(r"\{i\}", r"\d+") for rule in TENSORS if rule.narrow))
+_NARROW = re.compile("(m_)?(" + "|".join(re.escape(rule.name).replace(r"\{i\}", r"\d+") for rule in TENSORS if rule.narrow) + ")")
+"""Also in the metric half of a nested pair (``m_vit``), which was published as f32 only."""
 
 
 def quantize(source: Path, output: Path, type_name: str) -> list[TensorInfo]:

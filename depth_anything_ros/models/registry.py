@@ -45,7 +45,7 @@ class Model:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Maps and values that the network gives."""
+        """What this version gets out of the network."""
         return next(outputs for start, outputs in _OUTPUTS.items() if self.checkpoint.startswith(start))
 
     @property
@@ -60,13 +60,12 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {
     "DA3MONO": _SKY,
     "DA3METRIC": _SKY,
     "DA3NESTED-GIANT-LARGE-metric": _SKY,
-    "DA3NESTED": (*_ANY_VIEW, "gaussians"),
-    "DA3-GIANT": (*_ANY_VIEW, "gaussians"),
+    "DA3NESTED-GIANT-LARGE-anyview": _ANY_VIEW,
     "DA3-": _ANY_VIEW,
     "Depth-Anything-V2": ("depth",),
 }
 """Beginning of a checkpoint name (the first that fits holds) to its outputs."""
-_NOT_RUN = ("Depth-Anything-V2", "DA3-GIANT", "DA3NESTED")
+_NOT_RUN = ("DA3NESTED-GIANT-LARGE-metric",)
 
 
 def find_model(name: str) -> Model | None:

@@ -1,5 +1,6 @@
 """Quantised files against the published sizes and, value by value, against the `gguf` package's own decoder."""
 
+from collections import Counter
 from dataclasses import replace
 
 import gguf
@@ -10,9 +11,10 @@ from depth_anything_ros.cli import main
 from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType, file_bytes
 from depth_anything_ros.convert.hyper_parameters import Identity, Size, any_view
 from depth_anything_ros.convert.layout import metadata, tensors
+from depth_anything_ros.convert.naming import NESTED_METRIC
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.quantize import TYPES, quantize, stored_type
-from depth_anything_ros.convert.seeded import seeded_tensors, write_seeded
+from depth_anything_ros.convert.seeded import SEEDED_METRIC, seeded_tensors, write_seeded
 from depth_anything_ros.errors import ConversionError, OptionError
 
 # Rows of 128 (attention, first of the MLP), 256 (camera) and 512 (second of the MLP): each rule of the rows has its case.
@@ -83,6 +85,13 @@ def test_rows_of_small_fall_back():
     types = [stored_type(spec.extents[0], TensorType.Q4_K) for spec in tensors(OFFICIAL_MODELS["da3-small"]) if spec.narrow]
     assert types.count(TensorType.Q8_0) == 36 and types.count(TensorType.Q4_K) == 12 + 5
     assert stored_type(24, TensorType.F16) is stored_type(24, TensorType.Q6_K) is TensorType.F32
+
+
+def test_the_metric_half_of_a_nested_pair(tmp_path):
+    write_seeded(tmp_path / "f32.gguf", replace(SEEDED_METRIC, naming=NESTED_METRIC))
+    counts = Counter(info.type for info in quantize(tmp_path / "f32.gguf", tmp_path / "q8_0.gguf", "q8_0"))
+    assert counts[TensorType.Q8_0] == 4 * SEEDED_METRIC.depth
+    assert [tensor.name for tensor in gguf.GGUFReader(tmp_path / "q8_0.gguf").tensors][0] == "m_vit.cls_token"
 
 
 def test_what_is_refused_leaves_nothing(wide, tmp_path):

@@ -34,7 +34,7 @@ def test_names_and_files_are_unique_and_hashes_whole():
             "relative_inverse_depth",
             "Apache-2.0",
             "depth",
-            None,
+            True,
         ),
         (
             "da2-metric-vkitti-base-official",
@@ -52,7 +52,7 @@ def test_names_and_files_are_unique_and_hashes_whole():
             "metric",
             "CC-BY-NC-4.0",
             "depth sky",
-            None,
+            False,
         ),
     ],
 )
@@ -60,7 +60,7 @@ def test_facts(name, checkpoint, file, kind, licence, outputs, runs):
     model = get_model(name)
     assert (model.checkpoint, model.files[0].name, model.fact.kind.value, model.fact.license) == (checkpoint, file, kind, licence)
     assert " ".join(model.outputs) == outputs
-    assert runs is None or model.runs is runs
+    assert model.runs is runs
 
 
 def test_a_path_wins_then_a_fetched_name(tmp_path, monkeypatch):
