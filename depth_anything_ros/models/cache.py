@@ -35,7 +35,7 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
     """
     path = Path(os.path.expanduser(os.fspath(model)))
     known = find_model(os.fspath(model))
-    if path.exists():
+    if os.path.exists(path):  # unlike Path.exists it takes any text
         return path
     if known is None:
         raise ModelError(

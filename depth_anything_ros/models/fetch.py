@@ -27,7 +27,6 @@ def fetch(model: Model, folder: Path) -> Path:
     target = folder / model.name
     for file in model.files:
         if not (target / file.name).is_file():
-            target.mkdir(parents=True, exist_ok=True)
             _fetch_file(model.repository, file, target / file.name)
     return fetched(model, folder)
 
@@ -65,6 +64,7 @@ class _Remote:
 def _fetch_file(repository: str, file: ModelFile, path: Path) -> None:
     errors = _network_errors()
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         remote = _examine(repository, file)
         partial = path.with_name(f".{file.name}.{(remote.sha256 or 'unknown')[:16]}.partial")
         _download(remote, partial, file.name)

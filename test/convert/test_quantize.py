@@ -91,7 +91,7 @@ def test_the_metric_half_of_a_nested_pair(tmp_path):
     write_seeded(tmp_path / "f32.gguf", replace(SEEDED_METRIC, naming=NESTED_METRIC))
     counts = Counter(info.type for info in quantize(tmp_path / "f32.gguf", tmp_path / "q8_0.gguf", "q8_0"))
     assert counts[TensorType.Q8_0] == 4 * SEEDED_METRIC.depth
-    assert [tensor.name for tensor in gguf.GGUFReader(tmp_path / "q8_0.gguf").tensors][0] == "m_vit.cls_token"
+    assert gguf.GGUFReader(tmp_path / "q8_0.gguf").tensors[0].name == "m_vit.cls_token"
 
 
 def test_what_is_refused_leaves_nothing(wide, tmp_path):

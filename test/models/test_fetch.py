@@ -102,6 +102,12 @@ def test_what_cannot_be_reached_is_one_line(command, environment, said):
     assert said in done.stderr.splitlines()[-1]
 
 
+def test_a_home_that_takes_no_files(official, command, tmp_path):
+    (tmp_path / ".cache").write_text("not a folder")
+    done = command("fetch", "da3-small-official")
+    assert done.returncode == 3 and "Not a directory" in done.stderr.splitlines()[-1]
+
+
 def test_unknown_names_and_missing_models(command):
     assert command("fetch", "da3-tiny").returncode == 2
     for action in ("path", "verify"):

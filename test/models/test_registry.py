@@ -80,3 +80,10 @@ def test_neither_path_nor_name(tmp_path):
     with pytest.raises(ModelError, match="does not exist, nor is there a model of that name") as refusal:
         resolve_model(str(tmp_path / "none.gguf"), tmp_path)
     assert refusal.value.code == "model.missing"
+
+
+@pytest.mark.parametrize("text", ["a" * 5000, "nul\0byte", "", "missing/da3-small"])
+def test_texts_that_are_no_names(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError):
+        resolve_model(text or "~nobody/none.gguf", tmp_path)
