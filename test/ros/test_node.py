@@ -317,7 +317,7 @@ def test_a_slow_engine_gets_the_newest_frame(rig: Rig, start: Start) -> None:
         rig.spin(1 / 30)
     timings = [{pair.key: float(pair.value) for pair in message.status[0].values} for message in rig.received["depth/timing"]]
     ages = [timing["age_ms"] for timing in timings]
-    # Engine, one period of the camera, and the contract's allowance for everything else, twice for a busy machine; a queue would give seconds.
+    # Engine, one period of the camera, and the contract's allowance for the rest; twice for a busy machine, a queue gives seconds.
     assert len(ages) >= 4 and max(ages) < 2 * (400 + 33 + 100)
     assert timings[-1]["dropped"] >= 60
     last = rig.received["depth/image_rect"][-1].header.stamp
