@@ -11,7 +11,7 @@ from depth_anything_ros.convert.hyper_parameters import ARCHITECTURES, HyperPara
 from depth_anything_ros.convert.layout import tensors
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS, OFFICIAL_PAIRS
 from depth_anything_ros.errors import ConversionError, OptionError
-from depth_anything_ros.models.checkpoint_facts import UNKNOWN_LICENSE, known_checkpoint
+from depth_anything_ros.models.checkpoint_facts import UNKNOWN_LICENSE
 from depth_anything_ros.types import DepthKind
 
 Shapes = dict[str, tuple[int, ...]]
@@ -78,7 +78,8 @@ class _Custom:
         self._require(kind in [known.value for known in DepthKind], "depth_kind", f"must be one of {', '.join(k.value for k in DepthKind)}")
         for name in ("checkpoint_name", "license"):
             self._require(isinstance(given.get(name, ""), str), name, "must be a text")
-        self._require(known_checkpoint(given["checkpoint_name"]) is None, "checkpoint_name", "is that of an official model")
+        official = {model.checkpoint_name for model in OFFICIAL_MODELS.values()}
+        self._require(given["checkpoint_name"] not in official, "checkpoint_name", "is that of an official model")
         identity = Identity(given["checkpoint_name"], kind, given.get("license", UNKNOWN_LICENSE))
         return ARCHITECTURES[given["architecture"]](self._size(), identity)
 
