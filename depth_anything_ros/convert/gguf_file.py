@@ -154,6 +154,8 @@ class _Reader:
         entries = [self._info() for _ in range(tensor_count)]
         start = _padded(self._position)
         data = {info.name: self._data(info, start + offset) for info, offset in entries}
+        if len(data) != len(entries):
+            raise ValueError("a tensor occurs twice")
         return GgufFile(items, [info for info, _ in entries], data)
 
     def _unpack(self, format: str) -> tuple:
@@ -178,7 +180,7 @@ class _Reader:
     def _info(self) -> tuple[TensorInfo, int]:
         name, (rank,) = self._text(), self._unpack("<I")
         *extents, kind, offset = self._unpack(f"<{rank}QIQ")
-        if not extents or extents[0] % TensorType(kind).block[0]:
+        if not extents or min(extents) < 1 or extents[0] % TensorType(kind).block[0]:
             raise ValueError(f"tensor {name} of type {TensorType(kind).name} has extents {extents}")
         return TensorInfo(name, tuple(extents), TensorType(kind)), offset
 

@@ -21,6 +21,9 @@ from depth_anything_ros.errors import ConversionError, OptionError
 WIDE = any_view(
     Size(128, 4, 2, (0, 1, 2, 3), 16, (8, 8, 8, 8), alt_start=1, pos_embed_grid=4), Identity("seeded-wide", "relative_depth", "CC0-1.0")
 )
+TINY = any_view(
+    Size(32, 4, 2, (0, 1, 2, 3), 8, (4, 4, 4, 4), alt_start=1, pos_embed_grid=2), Identity("seeded-tiny", "relative_depth", "CC0-1.0")
+)
 PUBLISHED_BYTES = {("da3-base", "f16"): 232_775_968, ("da3-base", "q8_0"): 148_713_088, ("da3-base", "q4_k"): 103_879_552}
 # The published files were rewritten by a tool that drops trailing extents of 1: two of cls_token, one of camera_token and pos_embed.
 DROPPED_EXTENTS_BYTES = 4 * 8
@@ -109,6 +112,24 @@ def test_what_is_refused_leaves_nothing(wide, tmp_path):
     with pytest.raises(ConversionError, match="cannot be read"):
         quantize(tmp_path / "cut.gguf", output, "q8_0")
     assert not list(folder.iterdir())
+
+
+def test_damaged_files_are_refused_or_read_but_never_crash(tmp_path):
+    """A byte or a number of the header is changed: any error is one of ours."""
+    write_seeded(tmp_path / "good.gguf", TINY)
+    good, generator = (tmp_path / "good.gguf").read_bytes(), np.random.default_rng(0)
+    header = good.index(b"vit.blk.0")
+    refused = 0
+    for attempt in range(300):
+        damaged, place, length = bytearray(good), int(generator.integers(header)), (1, 8)[attempt % 2]
+        number = (0, 255, 2**32, 2**62, 2**63, 2**64 - 1)[generator.integers(6)] % 256**length
+        damaged[place : place + length] = number.to_bytes(length, "little")
+        (tmp_path / "damaged.gguf").write_bytes(damaged)
+        try:
+            quantize(tmp_path / "damaged.gguf", tmp_path / "out.gguf", "q8_0")
+        except ConversionError:
+            refused += 1
+    assert 100 < refused < 300
 
 
 def test_values_that_the_type_cannot_hold(wide, tmp_path):
