@@ -33,7 +33,14 @@ LEVEL = {
 }
 MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "models"}
 """Folders: their modules know each other."""
-FOREIGN = {"rclpy": {"ros"}, "torch": set(), "sensor_msgs": {"ros"}, "diagnostic_msgs": {"ros"}, "gguf": set(), "huggingface_hub": {"models"}}
+FOREIGN = {
+    "rclpy": {"ros"},
+    "torch": set(),
+    "sensor_msgs": {"ros"},
+    "diagnostic_msgs": {"ros"},
+    "gguf": set(),
+    "huggingface_hub": {"models"},
+}
 
 
 def modules() -> list[Path]:
