@@ -12,17 +12,25 @@ class EngineOptions:
     resolution: int
     cached_sizes: int
     memory_limit: int
+    metric_model: str
     def __init__(
-        self, *, threads: int = 0, device: str = "cpu", resolution: int = 0, cached_sizes: int = 4, memory_limit: int = 0
+        self,
+        *,
+        threads: int = 0,
+        device: str = "cpu",
+        resolution: int = 0,
+        cached_sizes: int = 4,
+        memory_limit: int = 0,
+        metric_model: str = "",
     ) -> None: ...
 
 class NativeEngine:
     def __init__(self, path: str, options: EngineOptions) -> None: ...
     def info(self) -> dict[str, object]: ...
     def processed_size(self, width: int, height: int) -> tuple[int, int]: ...
-    def infer(
+    def infer_views(
         self,
-        pixels: NDArray[np.uint8],
+        pictures: list[NDArray[np.uint8]],
         bgr: bool,
         focal: tuple[float, float] | None,
         confidence: bool,
@@ -30,7 +38,7 @@ class NativeEngine:
         pose: bool,
         fill_sky: bool,
         stages: list[str],
-    ) -> dict[str, object]: ...
+    ) -> list[dict[str, object]]: ...
     def cancel(self) -> None: ...
 
 def quantize_rows(values: NDArray[np.float32], type: str) -> NDArray[np.uint8]: ...

@@ -15,7 +15,7 @@ the patch), normalised straight into the graph's input, computed without the GIL
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -34,11 +34,13 @@ class EngineOptions:
     """CPU threads; 0 takes the cores that this process may use."""
     device: str = "cpu"
     resolution: int = 0
-    """Long side of the processed picture in pixels; 0 takes the model's own (504)."""
+    """Long side of the processed picture in pixels, of V2 the short one; 0 takes the model's own (504, V2: 518)."""
     cached_sizes: int = 4
     """How many picture sizes keep their graph and buffers."""
     memory_limit: int = 0
     """Bytes that the engine may use; 0 takes what the machine (or its cgroup) has available."""
+    metric_model: str | os.PathLike[str] = ""
+    """Metric network (name or file) that gives an any-view one its metres: the other half of DA3NESTED, or DA3METRIC. Empty for none."""
 
 
 class Engine:
@@ -58,7 +60,9 @@ class Engine:
         Raises ModelError (file cannot be used), DeviceError (device or memory), OptionError (an option is out of range or unknown).
         """
         chosen = _merged(options or EngineOptions(), overrides)
-        return cls(_native.NativeEngine(os.fspath(resolve_model(model)), _native.EngineOptions(**vars(chosen))))
+        metric_model = os.fspath(resolve_model(chosen.metric_model)) if chosen.metric_model else ""
+        native_options = _native.EngineOptions(**{**vars(chosen), "metric_model": metric_model})
+        return cls(_native.NativeEngine(os.fspath(resolve_model(model)), native_options))
 
     @property
     def info(self) -> ModelInfo:
@@ -78,7 +82,7 @@ class Engine:
         fill_sky: bool = True,
         stages: Iterable[str] = (),
     ) -> Prediction:
-        """Depth of one picture.
+        """Depth of one picture: `infer_views` with one.
 
         pixels: uint8 [H, W, 3]; rows may be padded (positive strides, packed pixels), no copy is made.
         intrinsics: of the picture as given; a model that needs a focal length gives metres only with it (official `focal / 300` at the
@@ -86,13 +90,27 @@ class Engine:
         fill_sky: mono and metric nets give sky pixels the 0.99-quantile of the rest, as the official code does.
         Raises InputError, CancelledError (after `cancel`), DeviceError.
         """
+        return self.infer_views([pixels], bgr=bgr, intrinsics=intrinsics, wanted=wanted, fill_sky=fill_sky, stages=stages)[0]
+
+    def infer_views(
+        self,
+        pictures: Sequence[UInt8Array],
+        *,
+        bgr: bool = False,
+        intrinsics: Intrinsics | None = None,
+        wanted: Wanted = Wanted(),
+        fill_sky: bool = True,
+        stages: Iterable[str] = (),
+    ) -> list[Prediction]:
+        """Depth of several pictures of one scene, one prediction each.
+
+        An any-view network looks at all of them together: depths agree, and extrinsics have one origin. Of three pictures and more the
+        network chooses the reference itself. Pictures that are processed at different sizes are cropped to the smallest, about their
+        centres. intrinsics: of every picture. Stages are those of the first picture, timings those of the whole call. See `infer` for the rest.
+        """
         focal = None if intrinsics is None else (intrinsics.fx, intrinsics.fy)
-        raw = dict(self._native.infer(pixels, bgr, focal, wanted.confidence, wanted.sky, wanted.pose, fill_sky, list(stages)))
-        raw["kind"] = DepthKind(raw["kind"])
-        raw["timings"] = Timings(*raw["timings"])  # type: ignore[misc]
-        if raw["intrinsics"] is not None:
-            raw["intrinsics"] = Intrinsics(*raw["intrinsics"])  # type: ignore[misc]
-        return Prediction(**raw)  # type: ignore[arg-type]
+        outputs = (wanted.confidence, wanted.sky, wanted.pose, fill_sky)
+        return [_prediction(raw) for raw in self._native.infer_views(list(pictures), bgr, focal, *outputs, list(stages))]
 
     def warm_up(self, width: int, height: int, wanted: Wanted = Wanted()) -> None:
         """Build everything that depends on the picture size, so that the first real frame is as fast as the rest."""
@@ -111,6 +129,14 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _prediction(raw: dict[str, object]) -> Prediction:
+    raw["kind"] = DepthKind(raw["kind"])
+    raw["timings"] = Timings(*raw["timings"])  # type: ignore[misc]
+    if raw["intrinsics"] is not None:
+        raw["intrinsics"] = Intrinsics(*raw["intrinsics"])  # type: ignore[misc]
+    return Prediction(**raw)  # type: ignore[arg-type]
 
 
 def _merged(options: EngineOptions, overrides: dict[str, object]) -> EngineOptions:

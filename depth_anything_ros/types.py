@@ -99,6 +99,8 @@ class Prediction:
     timings: Timings
     stages: dict[str, Float32Array] = field(default_factory=dict)
     """Intermediate tensors asked for by name, in the order of the official modules (for parity tests)."""
+    scale_factor: float | None = None
+    """Of a pair with a metric network: what the any-view network's depth was multiplied with to be metres."""
 
     @property
     def width(self) -> int:

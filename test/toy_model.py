@@ -5,9 +5,13 @@ The files are those of `depth_anything_ros.convert.seeded`; a test that needs an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view
+from depth_anything_ros.convert.layout import metadata, tensors
+from depth_anything_ros.convert.naming import NESTED_METRIC
+from depth_anything_ros.convert.output import write_model
 from depth_anything_ros.convert.seeded import (
     LICENSE,
     SEEDED_ANY_VIEW,
@@ -16,6 +20,7 @@ from depth_anything_ros.convert.seeded import (
     SEEDED_SWIGLU,
     SEEDED_V2,
     SEEDED_V2_METRIC,
+    seeded_tensors,
     write_seeded,
 )
 
@@ -60,3 +65,12 @@ def mono_model(folder: Path, seed: int = 0) -> Path:
 def metric_model(folder: Path, seed: int = 0) -> Path:
     """Depth in metres once a focal length is given, and sky."""
     return write_toy_model(folder, SEEDED_METRIC, seed)
+
+
+def metric_half_model(folder: Path, seed: int = 0) -> Path:
+    """The weights of `metric_model` as the metric half of a nested pair: other names, and no word about pictures."""
+    half = replace(SEEDED_METRIC, checkpoint_name="seeded-metric-half", naming=NESTED_METRIC)
+    path = folder / "metric-half.gguf"
+    arrays = (array for _, array in seeded_tensors(SEEDED_METRIC, seed))
+    write_model(path, metadata(half), list(tensors(half)), arrays)
+    return path

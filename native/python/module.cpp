@@ -64,14 +64,16 @@ py::dict prediction_dict(Prediction prediction) {
         result["intrinsics"] = py::make_tuple(k->size.width, k->size.height, k->fx, k->fy, k->cx, k->cy);
     result["extrinsics"] = py::none();
     if (const auto& e = prediction.extrinsics) result["extrinsics"] = to_array(std::vector<float>(e->begin(), e->end()), {3, 4});
+    result["scale_factor"] = prediction.scale_factor ? py::object(py::float_(*prediction.scale_factor)) : py::none();
     result["timings"] = py::make_tuple(prediction.timings.preprocess, prediction.timings.compute, prediction.timings.postprocess);
     result["stages"] = stages;
     return result;
 }
 
-py::dict infer(Engine& engine, const py::array& pixels, bool bgr, std::optional<std::pair<float, float>> focal, bool confidence, bool sky,
-               bool pose, bool fill_sky, std::vector<std::string> stages) {
-    const ImageView view = image_view(pixels, bgr);
+py::list infer_views(Engine& engine, const std::vector<py::array>& pictures, bool bgr, std::optional<std::pair<float, float>> focal,
+                     bool confidence, bool sky, bool pose, bool fill_sky, std::vector<std::string> stages) {
+    std::vector<ImageView> views;
+    for (const py::array& pixels : pictures) views.push_back(image_view(pixels, bgr));
     InferOptions options;
     if (focal) options.focal = FocalLength{focal->first, focal->second};
     options.confidence = confidence;
@@ -79,12 +81,14 @@ py::dict infer(Engine& engine, const py::array& pixels, bool bgr, std::optional<
     options.pose = pose;
     options.fill_sky = fill_sky;
     options.stages = std::move(stages);
-    Prediction prediction;
+    std::vector<Prediction> predictions;
     {
         const py::gil_scoped_release release;
-        prediction = engine.infer(view, options);
+        predictions = engine.infer_views(views, options);
     }
-    return prediction_dict(std::move(prediction));
+    py::list result;
+    for (Prediction& prediction : predictions) result.append(prediction_dict(std::move(prediction)));
+    return result;
 }
 
 py::array_t<std::uint8_t> preprocess_array(const py::array& pixels, bool bgr, int resolution, int patch) {
@@ -95,16 +99,18 @@ py::array_t<std::uint8_t> preprocess_array(const py::array& pixels, bool bgr, in
 
 void register_engine(py::module_& module) {
     py::class_<EngineOptions>(module, "EngineOptions")
-        .def(py::init([](int threads, const std::string& device, int resolution, int cached_sizes, std::uint64_t memory_limit) {
-                 return EngineOptions{threads, device, resolution, cached_sizes, memory_limit};
+        .def(py::init([](int threads, const std::string& device, int resolution, int cached_sizes, std::uint64_t memory_limit,
+                         const std::string& metric_model) {
+                 return EngineOptions{threads, device, resolution, cached_sizes, memory_limit, metric_model};
              }),
              py::kw_only(), py::arg("threads") = 0, py::arg("device") = "cpu", py::arg("resolution") = 0, py::arg("cached_sizes") = 4,
-             py::arg("memory_limit") = 0)
+             py::arg("memory_limit") = 0, py::arg("metric_model") = "")
         .def_readonly("threads", &EngineOptions::threads)
         .def_readonly("device", &EngineOptions::device)
         .def_readonly("resolution", &EngineOptions::resolution)
         .def_readonly("cached_sizes", &EngineOptions::cached_sizes)
-        .def_readonly("memory_limit", &EngineOptions::memory_limit);
+        .def_readonly("memory_limit", &EngineOptions::memory_limit)
+        .def_readonly("metric_model", &EngineOptions::metric_model);
 
     py::class_<Engine>(module, "NativeEngine")
         .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"),
@@ -115,8 +121,8 @@ void register_engine(py::module_& module) {
                  const Size size = engine.processed_size({width, height});
                  return py::make_tuple(size.width, size.height);
              })
-        .def("infer", &infer, py::arg("pixels"), py::arg("bgr"), py::arg("focal"), py::arg("confidence"), py::arg("sky"), py::arg("pose"),
-             py::arg("fill_sky"), py::arg("stages"))
+        .def("infer_views", &infer_views, py::arg("pictures"), py::arg("bgr"), py::arg("focal"), py::arg("confidence"), py::arg("sky"),
+             py::arg("pose"), py::arg("fill_sky"), py::arg("stages"))
         .def("cancel", &Engine::cancel, py::call_guard<py::gil_scoped_release>());
 }
 

@@ -3,23 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <list>
 #include <mutex>
 
 #include "depth_anything/error.hpp"
-#include "gguf_file.hpp"
-#include "memory.hpp"
-#include "model/camera.hpp"
-#include "plan.hpp"
+#include "nested.hpp"
+#include "network.hpp"
 #include "postprocess.hpp"
 #include "preprocess.hpp"
-#include "weights.hpp"
 
 namespace da {
 
 namespace {
 
 constexpr int kSmallestResolution = 14, kLargestResolution = 4096, kMostCachedSizes = 64;
+constexpr std::size_t kMostViews = 256;
 
 double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -32,18 +29,10 @@ void check_range(const char* name, int value, int low, int high) {
     }
 }
 
-GgufFile open_model(const std::string& path, const EngineOptions& options) {
+EngineOptions checked(const EngineOptions& options) {
     if (options.resolution != 0) check_range("resolution", options.resolution, kSmallestResolution, kLargestResolution);
     check_range("cached_sizes", options.cached_sizes, 1, kMostCachedSizes);
-    GgufFile file(path);
-    require_memory("Model file '" + path + "'", file.bytes(), options.memory_limit);
-    return file;
-}
-
-Hparams checked_hparams(const GgufFile& file) {
-    Hparams hparams = read_hparams(file);
-    check_tensors(file, hparams);
-    return hparams;
+    return options;
 }
 
 const char* architecture_name(Architecture architecture) {
@@ -69,99 +58,122 @@ void check_focal(const std::optional<FocalLength>& focal) {
 struct Engine::Impl {
     // In the order of their lives: what comes later refers to what comes earlier.
     Impl(const std::string& path, const EngineOptions& chosen)
-        : options(chosen),
-          file(open_model(path, chosen)),
-          hparams(checked_hparams(file)),
-          backend(chosen.device, chosen.threads),
-          weights(file, hparams) {
-        const bool any_view = hparams.architecture == Architecture::any_view;
+        : options(checked(chosen)), backend(options.device, options.threads), network(path, options, backend) {
+        if (!options.metric_model.empty()) add_metric_network();
+        const Hparams& hparams = network.hparams();
+        const bool any_view = hparams.architecture == Architecture::any_view, mono = hparams.architecture == Architecture::mono;
         info = {path,
                 hparams.checkpoint,
                 architecture_name(hparams.architecture),
-                hparams.kind,
+                metric ? DepthKind::metric : hparams.kind,
                 hparams.needs_focal,
                 hparams.license,
                 any_view,
-                hparams.architecture == Architecture::mono,
+                mono || metric,
                 any_view,
                 hparams.vit.patch_size,
-                weights.parameters(),
-                file.bytes(),
+                network.weights().parameters() + (metric ? metric->weights().parameters() : 0),
+                network.file().bytes() + (metric ? metric->file().bytes() : 0),
                 backend.name()};
     }
 
-    int resolution() const { return options.resolution != 0 ? options.resolution : hparams.image.resize_target; }
+    void add_metric_network() {
+        if (network.hparams().architecture != Architecture::any_view) {
+            throw Error("model.unsupported", "Model file '" + network.file().path() +
+                                                 "' is no any-view model; only those take their metres from a metric_model.");
+        }
+        metric = std::make_unique<Network>(options.metric_model, options, backend, network.hparams());
+    }
+
+    int resolution() const { return options.resolution != 0 ? options.resolution : network.hparams().image.resize_target; }
 
     Size processed_size(Size picture) const {
-        const auto function = hparams.image.lower_bound ? lower_bound_size : da::processed_size;
-        return function(picture, resolution(), hparams.vit.patch_size);
+        const auto function = network.hparams().image.lower_bound ? lower_bound_size : da::processed_size;
+        return function(picture, resolution(), network.hparams().vit.patch_size);
     }
 
-    // The plan for the key, built when it is not among the last used ones.
-    Plan& plan_for(const PlanKey& key) {
-        const auto same = [&](const std::unique_ptr<Plan>& plan) { return plan->key() == key; };
-        const auto found = std::find_if(plans.begin(), plans.end(), same);
-        if (found != plans.end()) {
-            plans.splice(plans.begin(), plans, found);
-            return *plans.front();
-        }
-        // Room is made first, so that memory never holds more plans than asked for.
-        while (static_cast<int>(plans.size()) >= options.cached_sizes) plans.pop_back();
-        plans.push_front(std::make_unique<Plan>(key, hparams, weights, backend, options.memory_limit));
-        return *plans.front();
-    }
-
-    Prediction infer(const ImageView& picture, const InferOptions& wanted);
-    Prediction postprocess(const Plan& plan, const ImageView& picture, const InferOptions& wanted) const;
+    Size common_size(const std::vector<ImageView>& pictures) const;
+    std::vector<Prediction> infer(const std::vector<ImageView>& pictures, const InferOptions& wanted);
+    std::vector<Prediction> pair_predictions(const Plan& plan, const Plan& metric_plan, const InferOptions& wanted) const;
+    void set_metres(std::vector<Prediction>& predictions, const std::vector<ImageView>& pictures,
+                    const std::optional<FocalLength>& focal) const;
 
     EngineOptions options;
-    GgufFile file;
-    Hparams hparams;
     Backend backend;
-    Weights weights;
+    Network network;
+    std::unique_ptr<Network> metric;  // of a pair
     ModelInfo info;
-    std::list<std::unique_ptr<Plan>> plans;  // most recently used first
     std::mutex running;
 };
 
-Prediction Engine::Impl::infer(const ImageView& picture, const InferOptions& wanted) {
-    check_focal(wanted.focal);
-    const double start = seconds();
-    check_picture(picture);
-    const Size size = processed_size({picture.width, picture.height});
-    check_processed({picture.width, picture.height}, size);
-    Plan& plan = plan_for({size, info.has_sky && (wanted.sky || wanted.fill_sky), info.has_pose && wanted.pose, wanted.stages});
-    write_input(picture, hparams.image, resolution(), hparams.vit.patch_size, size, plan.patches());
-    const double prepared = seconds();
-    plan.run();
-    const double computed = seconds();
-    Prediction prediction = postprocess(plan, picture, wanted);
-    prediction.timings = {prepared - start, computed - prepared, seconds() - computed};
-    return prediction;
+// The largest size that every processed picture covers.
+Size Engine::Impl::common_size(const std::vector<ImageView>& pictures) const {
+    if (pictures.empty() || pictures.size() > kMostViews) {
+        throw Error("input.shape", std::to_string(pictures.size()) + " pictures were given; 1 to " + std::to_string(kMostViews) +
+                                       " can be processed together.");
+    }
+    Size common;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        check_picture(pictures[i]);
+        const Size given{pictures[i].width, pictures[i].height}, size = processed_size(given);
+        check_processed(given, size);
+        common = i == 0 ? size : Size{std::min(common.width, size.width), std::min(common.height, size.height)};
+    }
+    return common;
 }
 
-Prediction Engine::Impl::postprocess(const Plan& plan, const ImageView& picture, const InferOptions& wanted) const {
-    const Size size = plan.key().size;
-    Prediction prediction;
-    prediction.kind = hparams.needs_focal && !wanted.focal ? DepthKind::relative_depth : hparams.kind;
-    prediction.depth = depth_map(plan.logits(0), size, hparams.head);
-    if (wanted.confidence && info.has_confidence) prediction.confidence = confidence_map(plan.logits(1), size);
-    if (plan.sky_logits() != nullptr) {
-        Map sky = relu_map(plan.sky_logits(), size);
-        if (wanted.fill_sky) fill_sky(prediction.depth, sky);
-        if (wanted.sky) prediction.sky = std::move(sky);
+std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictures, const InferOptions& wanted) {
+    check_focal(wanted.focal);
+    const double start = seconds();
+    const Size size = common_size(pictures);
+    const int views = static_cast<int>(pictures.size()), patch = network.hparams().vit.patch_size;
+    const bool has_sky = network.hparams().architecture == Architecture::mono;
+    Plan& plan = network.plan_for(
+        {size, views, has_sky && (wanted.sky || wanted.fill_sky), info.has_pose && (wanted.pose || metric), wanted.stages});
+    Plan* metric_plan = metric ? &metric->plan_for({size, views, true, false, {}}) : nullptr;
+    for (int view = 0; view < views; ++view) {
+        write_input(pictures[view], network.hparams().image, resolution(), patch, size, plan.patches(view));
+        const std::size_t floats = 3 * static_cast<std::size_t>(size.width) * size.height;
+        if (metric_plan != nullptr) std::copy_n(plan.patches(view), floats, metric_plan->patches(view));
     }
-    if (hparams.needs_focal && wanted.focal) {
-        const float fx = wanted.focal->fx * static_cast<float>(size.width) / static_cast<float>(picture.width);
-        const float fy = wanted.focal->fy * static_cast<float>(size.height) / static_cast<float>(picture.height);
-        scale_to_metres(prediction.depth, (fx + fy) / 2.0f);
+    const double prepared = seconds();
+    plan.run();
+    if (metric_plan != nullptr) metric_plan->run();
+    const double computed = seconds();
+    std::vector<Prediction> predictions = metric ? pair_predictions(plan, *metric_plan, wanted) : network.predictions(plan);
+    if (has_sky && wanted.fill_sky) fill_sky(predictions);
+    if (network.hparams().needs_focal) set_metres(predictions, pictures, wanted.focal);
+    for (Prediction& prediction : predictions) {
+        if (!wanted.confidence) prediction.confidence.reset();
+        if (!wanted.sky) prediction.sky.reset();
+        if (!wanted.pose) {
+            prediction.intrinsics.reset();
+            prediction.extrinsics.reset();
+        }
+        prediction.timings = {prepared - start, computed - prepared, seconds() - computed};
     }
-    if (plan.pose_encoding() != nullptr) {
-        prediction.intrinsics = intrinsics_from(plan.pose_encoding(), size);
-        prediction.extrinsics = extrinsics_from(plan.pose_encoding());
+    return predictions;
+}
+
+std::vector<Prediction> Engine::Impl::pair_predictions(const Plan& plan, const Plan& metric_plan, const InferOptions& wanted) const {
+    std::vector<Prediction> predictions = network.predictions(plan), metres = metric->predictions(metric_plan);
+    fill_sky(metres);
+    if (align_to_metric(predictions, metres) && wanted.fill_sky) fill_nested_sky(predictions, metres);
+    for (std::size_t i = 0; i < predictions.size(); ++i) predictions[i].sky = std::move(metres[i].sky);
+    return predictions;
+}
+
+// Canonical depth becomes metres with the focal length of the processed picture, and stays relative without.
+void Engine::Impl::set_metres(std::vector<Prediction>& predictions, const std::vector<ImageView>& pictures,
+                              const std::optional<FocalLength>& focal) const {
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+        predictions[i].kind = focal ? network.hparams().kind : DepthKind::relative_depth;
+        if (!focal) continue;
+        const Size given{pictures[i].width, pictures[i].height}, size = processed_size(given);
+        const float fx = focal->fx * static_cast<float>(size.width) / static_cast<float>(given.width);
+        const float fy = focal->fy * static_cast<float>(size.height) / static_cast<float>(given.height);
+        scale_to_metres(predictions[i].depth, (fx + fy) / 2.0f);
     }
-    prediction.stages = plan.stages();
-    return prediction;
 }
 
 Engine::Engine(const std::string& path, const EngineOptions& options) : impl_(std::make_unique<Impl>(path, options)) {}
@@ -178,9 +190,13 @@ Size Engine::processed_size(Size picture) const {
 }
 
 Prediction Engine::infer(const ImageView& picture, const InferOptions& options) {
+    return std::move(infer_views({picture}, options).front());
+}
+
+std::vector<Prediction> Engine::infer_views(const std::vector<ImageView>& pictures, const InferOptions& options) {
     const std::lock_guard<std::mutex> lock(impl_->running);
     impl_->backend.cancelled() = false;
-    return impl_->infer(picture, options);
+    return impl_->infer(pictures, options);
 }
 
 void Engine::cancel() {

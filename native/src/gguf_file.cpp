@@ -231,4 +231,20 @@ const TensorEntry* GgufFile::find(const std::string& name) const {
     return found == tensors_.end() ? nullptr : &found->second;
 }
 
+void GgufFile::drop_prefix(const std::string& prefix) {
+    const auto without = [&](const auto& named) {
+        std::decay_t<decltype(named)> result;
+        for (const auto& [name, value] : named) {
+            const bool at_start = name.compare(0, prefix.size(), prefix) == 0;
+            const std::size_t place = at_start ? 0 : name.find("." + prefix);
+            std::string shorter = name;
+            if (place != std::string::npos) shorter.erase(at_start ? 0 : place + 1, prefix.size());
+            result.emplace(std::move(shorter), value);
+        }
+        return result;
+    };
+    metadata_ = without(metadata_);
+    tensors_ = without(tensors_);
+}
+
 }  // namespace da

@@ -42,6 +42,9 @@ class GgufFile {
     // nullptr when there is no such tensor.
     const TensorEntry* find(const std::string& name) const;
 
+    // Takes this prefix from the parts of the names that have it ("m_vit.norm.bias", "depthanything3.m_vit.depth").
+    void drop_prefix(const std::string& prefix);
+
   private:
     std::string path_;
     MappedFile file_;

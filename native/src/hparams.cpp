@@ -122,8 +122,7 @@ Architecture read_architecture(const GgufFile& file, Reader& reader) {
         unsupported(file, "is a GGUF file of architecture '" + family + "', not of Depth Anything; give a depth model.");
     }
     if (file.metadata().count("depthanything3.m_vit.embed_dim") != 0) {
-        unsupported(file,
-                    "is the metric half of a nested pair, which this version does not run yet; give an any-view, mono or metric model.");
+        unsupported(file, "is the metric half of a nested pair; load the any-view half and give this one as metric_model.");
     }
     const std::string arch = reader.text(keys::kArch, keys::kGeneralArchitectureValue);
     if (arch == kV2) return Architecture::v2;
@@ -169,12 +168,12 @@ VitParams read_vit(Reader& reader) {
     return vit;
 }
 
-HeadParams read_head(Reader& reader) {
+HeadParams read_head(Reader& reader, Architecture architecture) {
     HeadParams head;
     head.features = reader.integer(keys::kHeadFeatures, 8, 4096);
     head.out_channels = reader.list<std::int32_t, 4>(keys::kHeadOutChannels, 4, 16384);
     head.output_dim = reader.integer(keys::kHeadOutputDim, 1, 2);
-    head.pos_embed = reader.boolean(keys::kHeadPosEmbed, true);
+    head.pos_embed = reader.boolean(keys::kHeadPosEmbed, architecture == Architecture::any_view);
     reader.require(head.features % 8 == 0, keys::kHeadFeatures, "is " + std::to_string(head.features) + ", must be a multiple of 8");
     for (const int channels : head.out_channels) {
         reader.require(channels % 4 == 0, keys::kHeadOutChannels, "holds " + std::to_string(channels) + ", must be multiples of 4");
@@ -240,15 +239,15 @@ void read_facts(Reader& reader, Hparams& hparams) {
 
 }  // namespace
 
-Hparams read_hparams(const GgufFile& file) {
+Hparams read_hparams(const GgufFile& file, const ImageParams* image) {
     Reader reader(file);
     Hparams hparams;
     hparams.architecture = read_architecture(file, reader);
     hparams.vit = read_vit(reader);
     if (hparams.architecture == Architecture::v2) hparams.vit.final_norm_eps = 1e-6f;
-    hparams.head = read_head(reader);
+    hparams.head = read_head(reader, hparams.architecture);
     read_activation(reader, hparams.architecture, hparams.head);
-    hparams.image = read_image(reader, hparams.architecture);
+    hparams.image = image != nullptr ? *image : read_image(reader, hparams.architecture);
     read_facts(reader, hparams);
     const int outputs = hparams.architecture == Architecture::any_view ? 2 : 1;
     if (!reader.has_problems()) {

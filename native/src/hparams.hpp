@@ -71,6 +71,7 @@ struct Hparams {
 };
 
 // Throws Error("model.key") that lists every key that is missing or wrong, Error("model.unsupported") for a file of another kind of model.
-Hparams read_hparams(const GgufFile& file);
+// image: what the file of the other network of a pair says of pictures, or nullptr to read it here.
+Hparams read_hparams(const GgufFile& file, const ImageParams* image = nullptr);
 
 }  // namespace da

@@ -13,16 +13,21 @@ namespace da {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 32768;  // GIANT has 40 blocks of about 60 nodes, cut into pieces at most a few times
+constexpr std::size_t kNodes = 4096, kNodesOfView = 1024;  // at most: GIANT has 40 blocks of about 20 nodes, and 4 of each view
 constexpr const char* kInputStage = "input";
-constexpr std::size_t kMostConstants = 16;
+constexpr std::size_t kMostConstantsOfView = 16;
 
 ggml_context_ptr tensors_only(std::size_t count, std::size_t extra) {
     return ggml_context_ptr(ggml_init({count * ggml_tensor_overhead() + extra, nullptr, true}));
 }
 
-std::string describe(Size size) {
-    return std::to_string(size.width) + "x" + std::to_string(size.height);
+std::size_t most_nodes(int views) {
+    return kNodes + kNodesOfView * static_cast<std::size_t>(views);
+}
+
+std::string describe(const PlanKey& key) {
+    const std::string size = std::to_string(key.size.width) + "x" + std::to_string(key.size.height);
+    return key.views == 1 ? "A picture of " + size : std::to_string(key.views) + " pictures of " + size;
 }
 
 }  // namespace
@@ -32,8 +37,8 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
       patch_size_(hparams.vit.patch_size),
       backend_(backend),
       scratch_(backend.threads().threads()),
-      context_(tensors_only(kMostNodes, ggml_graph_overhead_custom(kMostNodes, false))),
-      constants_context_(tensors_only(kMostConstants, 0)),
+      context_(tensors_only(most_nodes(key_.views), ggml_graph_overhead_custom(most_nodes(key_.views), false))),
+      constants_context_(tensors_only(kMostConstantsOfView * key_.views, 0)),
       allocator_(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend.handle()))),
       graph_(new Graph{
           context_.get(), constants_context_.get(), weights, backend.cancelled(), backend.threads(), scratch_, key_.stages, {}, {}, {}}) {
@@ -45,21 +50,30 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
 void Plan::build(const Hparams& hparams) {
     Graph& g = *graph_;
     const Grid grid{key_.size.width / patch_size_, key_.size.height / patch_size_};
-    patches_ = ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch_size_) * patch_size_, grid.patches());
+    patches_ =
+        ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch_size_) * patch_size_, key_.views * grid.patches());
     ggml_set_input(patches_);
-    g.stage(kInputStage, patches_, {3, key_.size.height, key_.size.width});
-    const Features features = dinov2(g, patches_, hparams.vit, grid);
-    const HeadOutputs outputs = dpt(g, features.taps, hparams, grid, key_.size, key_.sky);
-    logits_ = outputs.logits;
-    sky_logits_ = outputs.sky_logits;
-    if (key_.pose) pose_ = camera_decoder(g, features.camera_token);
-
-    nodes_ = ggml_new_graph_custom(g.context, kMostNodes, false);
-    for (ggml_tensor* output : {logits_, sky_logits_, pose_}) {
-        if (output == nullptr) continue;
-        ggml_set_output(output);
-        ggml_build_forward_expand(nodes_, output);
+    g.stage(kInputStage, ggml_view_2d(g.context, patches_, patches_->ne[0], grid.patches(), patches_->nb[1], 0),
+            {3, key_.size.height, key_.size.width});
+    const Features features = dinov2(g, patches_, hparams.vit, grid, key_.views);
+    if (key_.pose) pose_ = camera_decoder(g, features.camera_tokens);
+    for (const auto& taps : features.taps) {
+        outputs_.push_back(dpt(g, taps, hparams, grid, key_.size, key_.sky));
+        g.wanted_stages.clear();  // stages are those of the first view
     }
+
+    nodes_ = ggml_new_graph_custom(g.context, most_nodes(key_.views), false);
+    const auto output = [&](ggml_tensor* tensor) {
+        if (tensor == nullptr) return;
+        ggml_set_output(tensor);
+        ggml_build_forward_expand(nodes_, tensor);
+    };
+    // One head after the other, so that they share their memory.
+    for (const HeadOutputs& outputs : outputs_) {
+        output(outputs.logits);
+        output(outputs.sky_logits);
+    }
+    output(pose_);
     for (const NamedStage& stage : g.stages) ggml_build_forward_expand(nodes_, stage.tensor);
 }
 
@@ -83,16 +97,23 @@ void Plan::allocate(std::uint64_t memory_limit) {
     const ggml_gallocr_ptr measure(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend_.handle())));
     std::size_t bytes = 0;
     ggml_gallocr_reserve_n_size(measure.get(), nodes_, nullptr, nullptr, &bytes);
-    require_memory("A picture of " + describe(key_.size) + " in the network", bytes + scratch_.bytes(), memory_limit);
+    require_memory(describe(key_) + " in the network", bytes + scratch_.bytes(), memory_limit);
     if (!ggml_gallocr_alloc_graph(allocator_.get(), nodes_)) {
-        throw Error("device.memory", "The " + std::to_string(bytes >> 20) + " MiB that a picture of " + describe(key_.size) +
-                                         " needs could not be allocated.");
+        throw Error("device.memory", describe(key_) + " needs " + std::to_string(bytes >> 20) + " MiB, which could not be allocated.");
     }
     scratch_.allocate();
 }
 
 void Plan::run() {
     backend_.compute(nodes_);
+}
+
+float* Plan::patches(int view) {
+    return static_cast<float*>(patches_->data) + view * ggml_nelements(patches_) / key_.views;
+}
+
+const float* Plan::pose_encoding(int view) const {
+    return pose_ == nullptr ? nullptr : static_cast<const float*>(pose_->data) + view * pose_->ne[0];
 }
 
 const float* Plan::plane(const ggml_tensor* map, int channel) {

@@ -1,4 +1,4 @@
-// A built and allocated graph for one processed size and one set of wanted outputs.
+// A built and allocated graph for one processed size, one number of views and one set of wanted outputs.
 #pragma once
 
 #include <memory>
@@ -7,19 +7,20 @@
 
 #include "backend.hpp"
 #include "hparams.hpp"
-#include "model/positional.hpp"
+#include "model/dpt.hpp"
 #include "nn.hpp"
 
 namespace da {
 
 struct PlanKey {
     Size size;
+    int views = 1;
     bool sky = false;
     bool pose = false;
     std::vector<std::string> stages;
 
     bool operator==(const PlanKey& other) const {
-        return size == other.size && sky == other.sky && pose == other.pose && stages == other.stages;
+        return size == other.size && views == other.views && sky == other.sky && pose == other.pose && stages == other.stages;
     }
 };
 
@@ -30,15 +31,15 @@ class Plan {
     Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend& backend, std::uint64_t memory_limit);
 
     const PlanKey& key() const { return key_; }
-    float* patches() { return static_cast<float*>(patches_->data); }  // the input, see write_patches
+    float* patches(int view);  // the input, see write_patches
 
     // Throws what Backend::compute throws.
     void run();
 
     // Valid after run.
-    const float* logits(int channel) const { return plane(logits_, channel); }
-    const float* sky_logits() const { return plane(sky_logits_, 0); }
-    const float* pose_encoding() const { return pose_ == nullptr ? nullptr : static_cast<const float*>(pose_->data); }
+    const float* logits(int view, int channel) const { return plane(outputs_[view].logits, channel); }
+    const float* sky_logits(int view) const { return plane(outputs_[view].sky_logits, 0); }
+    const float* pose_encoding(int view) const;
     std::vector<Stage> stages() const;
 
   private:
@@ -58,8 +59,7 @@ class Plan {
     std::unique_ptr<Graph> graph_;
     ggml_cgraph* nodes_ = nullptr;  // owned by context_
     ggml_tensor* patches_ = nullptr;
-    ggml_tensor* logits_ = nullptr;
-    ggml_tensor* sky_logits_ = nullptr;
+    std::vector<HeadOutputs> outputs_;  // of each view
     ggml_tensor* pose_ = nullptr;
 };
 

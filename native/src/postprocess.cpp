@@ -14,17 +14,6 @@ Map mapped(const float* logits, Size size, Function function) {
     return map;
 }
 
-// Linear interpolation between the two neighbours in rank; `values` is reordered.
-float quantile(std::vector<float>& values, double q) {
-    const double position = q * static_cast<double>(values.size() - 1);
-    const auto rank = static_cast<std::ptrdiff_t>(position);
-    std::nth_element(values.begin(), values.begin() + rank, values.end());
-    const float low = values[rank];
-    if (rank + 1 == static_cast<std::ptrdiff_t>(values.size())) return low;
-    const float high = *std::min_element(values.begin() + rank + 1, values.end());
-    return low + static_cast<float>(position - static_cast<double>(rank)) * (high - low);
-}
-
 }  // namespace
 
 Map depth_map(const float* logits, Size size, const HeadParams& head) {
@@ -47,16 +36,32 @@ Map relu_map(const float* logits, Size size) {
     return mapped(logits, size, [](float z) { return std::max(z, 0.0f); });
 }
 
-void fill_sky(Map& depth, const Map& sky) {
+float quantile(std::vector<float>& values, double q) {
+    const double position = q * static_cast<double>(values.size() - 1);
+    const auto rank = static_cast<std::ptrdiff_t>(position);
+    std::nth_element(values.begin(), values.begin() + rank, values.end());
+    const float low = values[rank];
+    if (rank + 1 == static_cast<std::ptrdiff_t>(values.size())) return low;
+    const float high = *std::min_element(values.begin() + rank + 1, values.end());
+    return low + static_cast<float>(position - static_cast<double>(rank)) * (high - low);
+}
+
+void fill_sky(std::vector<Prediction>& views) {
     constexpr std::size_t enough = 10;
     std::vector<float> others;
-    for (std::size_t i = 0; i < depth.values.size(); ++i) {
-        if (sky.values[i] < kSkyThreshold) others.push_back(depth.values[i]);
+    std::size_t pixels = 0;
+    for (const Prediction& view : views) {
+        pixels += view.depth.values.size();
+        for (std::size_t i = 0; i < view.depth.values.size(); ++i) {
+            if (view.sky->values[i] < kSkyThreshold) others.push_back(view.depth.values[i]);
+        }
     }
-    if (others.size() <= enough || depth.values.size() - others.size() <= enough) return;
+    if (others.size() <= enough || pixels - others.size() <= enough) return;
     const float far = quantile(others, 0.99);
-    for (std::size_t i = 0; i < depth.values.size(); ++i) {
-        if (!(sky.values[i] < kSkyThreshold)) depth.values[i] = far;
+    for (Prediction& view : views) {
+        for (std::size_t i = 0; i < view.depth.values.size(); ++i) {
+            if (!(view.sky->values[i] < kSkyThreshold)) view.depth.values[i] = far;
+        }
     }
 }
 

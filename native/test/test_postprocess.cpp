@@ -10,6 +10,14 @@ da::Map map_of(std::vector<float> values) {
     return {{width, 1}, std::move(values)};
 }
 
+// One view whose maps are those.
+std::vector<da::Prediction> views_of(const da::Map& depth, const da::Map& sky) {
+    std::vector<da::Prediction> views(1);
+    views[0].depth = depth;
+    views[0].sky = sky;
+    return views;
+}
+
 }  // namespace
 
 TEST(postprocess, sky_takes_the_quantile_of_the_rest) {
@@ -18,9 +26,10 @@ TEST(postprocess, sky_takes_the_quantile_of_the_rest) {
         depth.values[i] = static_cast<float>(i);
         sky.values[i] = i < 101 ? 0.29f : 0.3f;  // the threshold itself is sky
     }
-    da::fill_sky(depth, sky);
-    for (int i = 0; i < 101; ++i) CHECK(depth.values[i] == static_cast<float>(i));
-    for (int i = 101; i < 120; ++i) CHECK(depth.values[i] == 99.0f);  // 0.99 * 100: rank 99 of 0..100
+    auto views = views_of(depth, sky);
+    da::fill_sky(views);
+    for (int i = 0; i < 101; ++i) CHECK(views[0].depth.values[i] == static_cast<float>(i));
+    for (int i = 101; i < 120; ++i) CHECK(views[0].depth.values[i] == 99.0f);  // 0.99 * 100: rank 99 of 0..100
 }
 
 TEST(postprocess, few_sky_or_few_other_pixels_change_nothing) {
@@ -30,9 +39,9 @@ TEST(postprocess, few_sky_or_few_other_pixels_change_nothing) {
             depth.values[i] = static_cast<float>(i);
             sky.values[i] = i < sky_pixels ? 1.0f : 0.0f;
         }
-        const std::vector<float> before = depth.values;
-        da::fill_sky(depth, sky);
-        CHECK(depth.values == before);
+        auto views = views_of(depth, sky);
+        da::fill_sky(views);
+        CHECK(views[0].depth.values == depth.values);
     }
 }
 
@@ -47,4 +56,11 @@ TEST(postprocess, activations) {
     CHECK(std::abs(da::depth_map(logits, {3, 1}, {}).values[2] - 7.389056f) < 1e-5f);
     CHECK(da::confidence_map(logits, {3, 1}).values[1] == 2.0f);
     CHECK(da::relu_map(logits, {3, 1}).values == (std::vector<float>{0.0f, 0.0f, 2.0f}));
+}
+
+TEST(postprocess, the_sky_of_several_views_is_equally_far) {
+    auto views = views_of(map_of(std::vector<float>(40, 1.0f)), map_of(std::vector<float>(40, 0.0f)));
+    views.push_back(views_of(map_of(std::vector<float>(40, 3.0f)), map_of(std::vector<float>(40, 1.0f))).front());
+    da::fill_sky(views);
+    CHECK(views[0].depth.values == std::vector<float>(40, 1.0f) && views[1].depth.values == std::vector<float>(40, 1.0f));
 }

@@ -16,12 +16,21 @@ from pathlib import Path
 import numpy as np
 import official
 import official_v2
+import official_views
 import torch
 from numpy.typing import NDArray
 
 from depth_anything_ros.convert.converter import convert
 from depth_anything_ros.convert.hyper_parameters import HyperParameters, Size
-from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_MONO, SEEDED_SWIGLU, SEEDED_V2, SEEDED_V2_METRIC, write_seeded
+from depth_anything_ros.convert.seeded import (
+    SEEDED_ANY_VIEW,
+    SEEDED_METRIC,
+    SEEDED_MONO,
+    SEEDED_SWIGLU,
+    SEEDED_V2,
+    SEEDED_V2_METRIC,
+    write_seeded,
+)
 
 SEED = 7
 RESOLUTION = 98
@@ -32,6 +41,10 @@ ARCHITECTURES = {"swiglu": "any_view"}
 """Name of the architecture where it is not that of the network."""
 V2_NETWORKS = {"v2": SEEDED_V2, "v2_metric": SEEDED_V2_METRIC}
 V2_CASES = {"v2": "landscape", "v2_metric": "portrait"}
+VIEWS_RESOLUTION = 56
+LANDSCAPE, PORTRAIT = (80, 60), (60, 80)
+VIEWS = {"views_two": (SEEDED_SWIGLU, [LANDSCAPE] * 2), "views_four": (SEEDED_ANY_VIEW, [LANDSCAPE] * 3 + [PORTRAIT])}
+"""Networks and the sizes of the pictures that they see together; those of different orientation are cropped to 42x42."""
 CASES = dict.fromkeys(("any_view", "mono"), ("landscape", "portrait")) | {"swiglu": ("portrait",)}
 """Network to the pictures that it is given."""
 SQUARE = ("any_view", "mono")
@@ -58,6 +71,7 @@ def main(folder: Path) -> None:
         case = f"{name}_{orientation}"
         models[name] = _seeded_sha256(V2_NETWORKS[name])
         rounding[case] = _write_v2_case(folder / f"{case}.npz", V2_NETWORKS[name], official.picture(PICTURES[orientation]))
+    _write_views(folder)
     _write_manifest(folder, models, rounding)
 
 
@@ -77,6 +91,16 @@ def _write_v2_case(path: Path, parameters: HyperParameters, picture: NDArray[np.
     found = official_v2.forward(net, x, parameters)
     np.savez_compressed(path, picture=picture, **found)
     return {name: float(f"{error:.2g}") for name, error in official_v2.rounding(net, x, found, parameters).items()}
+
+
+def _write_views(folder: Path) -> None:
+    nets = {name: (official.network(parameters, SEED), sizes) for name, (parameters, sizes) in VIEWS.items()}
+    nets["nested"] = official_views.pair(SEEDED_ANY_VIEW, SEEDED_METRIC, SEED), [LANDSCAPE] * 2
+    for name, (net, sizes) in nets.items():
+        shots = official_views.pictures(sizes)
+        found = official_views.forward(net, official_views.normalised(shots, VIEWS_RESOLUTION, SEEDED_ANY_VIEW))
+        given = {f"picture_{number}": shot for number, shot in enumerate(shots)}
+        np.savez_compressed(folder / f"{name}.npz", **given, **found)
 
 
 def _square_tokens(parameters: HyperParameters) -> NDArray[np.float32]:
@@ -114,6 +138,7 @@ def _write_manifest(folder: Path, models: dict[str, str], rounding: dict[str, di
         "seed": SEED,
         "resolution": RESOLUTION,
         "v2_resolution": V2_RESOLUTION,
+        "views_resolution": VIEWS_RESOLUTION,
         "square_token_stride": SQUARE_TOKEN_STRIDE,
         "versions": {package: version(package) for package in packages},
         "models": models,

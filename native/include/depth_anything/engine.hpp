@@ -25,6 +25,7 @@ struct EngineOptions {
     int resolution = 0;              // long side of the processed picture, of V2 the short one; 0: the model's own
     int cached_sizes = 4;            // graphs kept, least recently used goes first
     std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
+    std::string metric_model;        // file of a metric network that gives an any-view network its metres; empty: none
 };
 
 struct FocalLength {
@@ -66,6 +67,11 @@ class Engine {
     const ModelInfo& info() const;
     Size processed_size(Size picture) const;
     Prediction infer(const ImageView& picture, const InferOptions& options);
+
+    // Several pictures of one scene: an any-view network looks at all of them together, so that their depths agree and their extrinsics
+    // have one origin. Pictures that are processed at different sizes are cropped to the smallest, about their centres. Stages are those of
+    // the first picture, timings those of all.
+    std::vector<Prediction> infer_views(const std::vector<ImageView>& pictures, const InferOptions& options);
 
     // Makes the running `infer` throw "engine.cancelled" within 100 ms. Without a running one it does nothing.
     void cancel();

@@ -61,6 +61,7 @@ struct Prediction {
     std::optional<Map> sky;                           // raw network value, 0 and more
     std::optional<Intrinsics> intrinsics;             // the model's own estimate
     std::optional<std::array<float, 12>> extrinsics;  // camera_from_world, 3x4 row-major
+    std::optional<float> scale_factor;                // of a pair: what the any-view depth was multiplied with
     Timings timings;
     std::vector<Stage> stages;
 };

@@ -5,12 +5,12 @@
 
 namespace da {
 
-ggml_tensor* camera_decoder(Graph& g, ggml_tensor* camera_token) {
-    ggml_tensor* x = ggml_relu(g.context, linear(g, camera_token, "cam.bb0"));
+ggml_tensor* camera_decoder(Graph& g, ggml_tensor* camera_tokens) {
+    ggml_tensor* x = ggml_relu(g.context, linear(g, camera_tokens, "cam.bb0"));
     x = ggml_relu(g.context, linear(g, x, "cam.bb2"));
     ggml_tensor* rotation = ggml_concat(g.context, linear(g, x, "cam.fc_t"), linear(g, x, "cam.fc_q"), 0);
     ggml_tensor* encoding = ggml_concat(g.context, rotation, ggml_relu(g.context, linear(g, x, "cam.fc_fov")), 0);
-    g.stage("pose_encoding", encoding, {9});
+    g.stage("pose_encoding", ggml_view_1d(g.context, encoding, encoding->ne[0], 0), {9});
     return encoding;
 }
 

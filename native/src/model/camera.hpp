@@ -8,8 +8,8 @@
 
 namespace da {
 
-// camera_token: [tap_dim, 1]. Result [9, 1]: translation, quaternion x y z w, field of view (height, width) in radians.
-ggml_tensor* camera_decoder(Graph& g, ggml_tensor* camera_token);
+// camera_tokens: [tap_dim, views]. Result [9, views]: translation, quaternion x y z w, field of view (height, width) in radians.
+ggml_tensor* camera_decoder(Graph& g, ggml_tensor* camera_tokens);
 
 // Intrinsics of a picture of that size from the fields of view in the encoding.
 Intrinsics intrinsics_from(const float* pose_encoding, Size picture);

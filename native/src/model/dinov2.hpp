@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "model/positional.hpp"
 #include "nn.hpp"
@@ -9,11 +10,12 @@
 namespace da {
 
 struct Features {
-    std::array<ggml_tensor*, 4> taps;     // [tap_dim, patches] each, class token removed
-    ggml_tensor* camera_token = nullptr;  // [tap_dim, 1], raw, of the last tap; nullptr without cat_token
+    std::vector<std::array<ggml_tensor*, 4>> taps;  // of each view, [tap_dim, patches] each, class token removed
+    ggml_tensor* camera_tokens = nullptr;           // [tap_dim, views], raw, of the last tap; nullptr without cat_token
 };
 
-// patches: [3 * patch * patch, patches], normalised pixels in the order channel, row, column.
-Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid);
+// patches: [3 * patch * patch, patches of all views], normalised pixels in the order channel, row, column. Stages are those of the first
+// view.
+Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid, int views);
 
 }  // namespace da

@@ -1,0 +1,92 @@
+#include "network.hpp"
+
+#include <algorithm>
+
+#include "depth_anything/error.hpp"
+#include "memory.hpp"
+#include "model/camera.hpp"
+#include "postprocess.hpp"
+
+namespace da {
+
+namespace {
+
+GgufFile open_model(const std::string& path, const EngineOptions& options) {
+    GgufFile file(path);
+    require_memory("Model file '" + path + "'", file.bytes(), options.memory_limit);
+    return file;
+}
+
+GgufFile open_metric(const std::string& path, const EngineOptions& options) {
+    GgufFile file = open_model(path, options);
+    file.drop_prefix("m_");
+    return file;
+}
+
+Hparams checked_hparams(const GgufFile& file) {
+    Hparams hparams = read_hparams(file, nullptr);
+    check_tensors(file, hparams);
+    return hparams;
+}
+
+Hparams checked_metric_hparams(const GgufFile& file, const Hparams& pair) {
+    Hparams hparams = read_hparams(file, &pair.image);
+    check_tensors(file, hparams);
+    if (hparams.architecture != Architecture::mono || hparams.kind != DepthKind::metric || hparams.vit.patch_size != pair.vit.patch_size) {
+        throw Error("model.unsupported",
+                    "Model file '" + file.path() + "' (" + hparams.checkpoint +
+                        ") cannot give another model its metres; give DA3METRIC-LARGE or the metric half of a nested pair.");
+    }
+    return hparams;
+}
+
+}  // namespace
+
+Network::Network(const std::string& path, const EngineOptions& options, Backend& backend)
+    : file_(open_model(path, options)),
+      hparams_(checked_hparams(file_)),
+      backend_(backend),
+      weights_(file_, hparams_),
+      cached_sizes_(options.cached_sizes),
+      memory_limit_(options.memory_limit) {}
+
+Network::Network(const std::string& path, const EngineOptions& options, Backend& backend, const Hparams& pair)
+    : file_(open_metric(path, options)),
+      hparams_(checked_metric_hparams(file_, pair)),
+      backend_(backend),
+      weights_(file_, hparams_),
+      cached_sizes_(options.cached_sizes),
+      memory_limit_(options.memory_limit) {}
+
+Plan& Network::plan_for(const PlanKey& key) {
+    const auto same = [&](const std::unique_ptr<Plan>& plan) { return plan->key() == key; };
+    const auto found = std::find_if(plans_.begin(), plans_.end(), same);
+    if (found != plans_.end()) {
+        plans_.splice(plans_.begin(), plans_, found);
+        return *plans_.front();
+    }
+    // Room is made first, so that memory never holds more plans than asked for.
+    while (static_cast<int>(plans_.size()) >= cached_sizes_) plans_.pop_back();
+    plans_.push_front(std::make_unique<Plan>(key, hparams_, weights_, backend_, memory_limit_));
+    return *plans_.front();
+}
+
+std::vector<Prediction> Network::predictions(const Plan& plan) const {
+    const Size size = plan.key().size;
+    std::vector<Prediction> predictions(plan.key().views);
+    for (int view = 0; view < plan.key().views; ++view) {
+        Prediction& prediction = predictions[view];
+        prediction.kind = hparams_.kind;
+        prediction.depth = depth_map(plan.logits(view, 0), size, hparams_.head);
+        if (plan.logits(view, 1) != nullptr) prediction.confidence = confidence_map(plan.logits(view, 1), size);
+        if (plan.sky_logits(view) != nullptr) prediction.sky = relu_map(plan.sky_logits(view), size);
+        if (const float* encoding = plan.pose_encoding(view)) {
+            prediction.intrinsics = intrinsics_from(encoding, size);
+            prediction.extrinsics = extrinsics_from(encoding);
+        }
+    }
+    predictions.front().stages = plan.stages();
+    return predictions;
+}
+
+}  // namespace da

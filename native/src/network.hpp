@@ -1,0 +1,45 @@
+// One model file with its weights, and the graphs that were built of it.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "depth_anything/engine.hpp"
+#include "gguf_file.hpp"
+#include "hparams.hpp"
+#include "plan.hpp"
+#include "weights.hpp"
+
+namespace da {
+
+class Network {
+  public:
+    Network(const std::string& path, const EngineOptions& options, Backend& backend);
+
+    // The metric network beside an any-view network: its pictures are prepared as `pair` says. Takes a nested pair's metric half too.
+    Network(const std::string& path, const EngineOptions& options, Backend& backend, const Hparams& pair);
+
+    const Hparams& hparams() const { return hparams_; }
+    const Weights& weights() const { return weights_; }
+    const GgufFile& file() const { return file_; }
+
+    // The plan for the key, built when it is not among the last used ones.
+    Plan& plan_for(const PlanKey& key);
+
+    // What the network gives for each view once the plan has run. Sky maps are there where the plan has them; the sky is not filled.
+    std::vector<Prediction> predictions(const Plan& plan) const;
+
+  private:
+    // In the order of their lives: what comes later refers to what comes earlier.
+    GgufFile file_;
+    Hparams hparams_;
+    Backend& backend_;
+    Weights weights_;
+    int cached_sizes_;
+    std::uint64_t memory_limit_;
+    std::list<std::unique_ptr<Plan>> plans_;  // most recently used first
+};
+
+}  // namespace da
