@@ -20,12 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with-aux", action="store_true", help="keep the auxiliary ray branch of any-view models (published files lack it)"
     )
+    parser.add_argument("--with-pose-encoder", action="store_true", help="keep the encoder of known poses of any-view models (likewise)")
 
 
 def run(args: argparse.Namespace) -> int:
     from depth_anything_ros.convert.converter import convert
 
-    for path, parameters in convert(args.checkpoint, args.output, args.type, args.model, args.with_aux).items():
+    for path, parameters in convert(args.checkpoint, args.output, args.type, args.model, args.with_aux, args.with_pose_encoder).items():
         print(
             f"{path}: {parameters.checkpoint_name}, {parameters.depth_kind}, weights under {parameters.license}, "
             f"{path.stat().st_size / 1e6:.1f} MB"

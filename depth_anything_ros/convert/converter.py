@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from depth_anything_ros.convert.gguf_file import TensorType
 from depth_anything_ros.convert.gguf_keys import IGNORED_OFFICIAL
-from depth_anything_ros.convert.hyper_parameters import HyperParameters, with_rays
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, with_pose_encoder, with_rays
 from depth_anything_ros.convert.layout import TensorSpec, metadata, tensors
 from depth_anything_ros.convert.model_config import Shapes, from_config, from_shapes, named
 from depth_anything_ros.convert.naming import renamed
@@ -23,14 +23,15 @@ _Source = SafetensorsFile | TorchFile
 
 
 def convert(
-    checkpoint: Path, output: Path, type_name: str = "f32", model: str | None = None, rays: bool = False
+    checkpoint: Path, output: Path, type_name: str = "f32", model: str | None = None, rays: bool = False, pose_encoder: bool = False
 ) -> dict[Path, HyperParameters]:
     """Write `output` from a checkpoint and return what was written.
 
     checkpoint: a folder with model.safetensors and config.json, a bare .safetensors file, or a .pth file of Depth Anything V2.
     output: a nested checkpoint becomes two files, ``NAME-anyview.gguf`` and ``NAME-metric.gguf`` for an output of ``NAME.gguf``.
     type_name: storage of the 2-D weights (``f32``, ``f16``); everything else is float32 in every file. model: name of the official model;
-    None takes it from config.json, else from the shapes of the tensors. rays: keep the auxiliary ray branch of any-view networks.
+    None takes it from config.json, else from the shapes of the tensors. rays, pose_encoder: keep these parts of any-view networks,
+    which published files lack.
     The checkpoint is mapped and streamed. Raises ConversionError, OptionError; then nothing is written.
     """
     if type_name not in TYPES:
@@ -38,8 +39,9 @@ def convert(
     weights = checkpoint / "model.safetensors" if checkpoint.is_dir() else checkpoint
     source = TorchFile(weights) if weights.suffix in (".pth", ".pt") else SafetensorsFile(weights)
     models = _identified(weights, source.shapes(), model)
-    if rays:
-        models = _with_rays(weights, models)
+    for wanted, extend, option in ((rays, with_rays, "--with-aux"), (pose_encoder, with_pose_encoder, "--with-pose-encoder")):
+        if wanted:
+            models = _extended(weights, models, extend, option)
     specs = [list(tensors(one)) for one in models]
     _check(weights, source.shapes(), [spec for one in specs for spec in one], models)
     paths = [output] if len(models) == 1 else [output.with_name(f"{output.stem}-{half}{output.suffix}") for half in ("anyview", "metric")]
@@ -55,10 +57,12 @@ def _identified(weights: Path, shapes: Shapes, model: str | None) -> tuple[Hyper
     return from_config(config) if config.exists() else from_shapes(weights, shapes)
 
 
-def _with_rays(weights: Path, models: tuple[HyperParameters, ...]) -> tuple[HyperParameters, ...]:
-    extended = tuple(with_rays(one) if one.cam_dim_in else one for one in models)
+def _extended(
+    weights: Path, models: tuple[HyperParameters, ...], extend: Callable[[HyperParameters], HyperParameters], option: str
+) -> tuple[HyperParameters, ...]:
+    extended = tuple(extend(one) if one.cam_dim_in else one for one in models)
     if extended == models:
-        raise OptionError("option.range", f"{weights}: only any-view models have the auxiliary ray branch; leave out --with-aux.")
+        raise OptionError("option.range", f"{weights}: only any-view models have what {option} keeps; leave it out.")
     return extended
 
 

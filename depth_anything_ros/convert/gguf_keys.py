@@ -129,6 +129,8 @@ class Part(Enum):
     """Any-view networks that were converted with the auxiliary ray branch (`head.has_aux`)."""
     CAMERA = "camera"
     """Networks with a camera decoder (`cam.dim_in` is there)."""
+    POSE_ENCODER = "pose_encoder"
+    """Any-view networks that were converted with the camera encoder, which takes known poses; no key tells of it."""
     GAUSSIANS = "gaussians"
     """Networks with a head of 3-D Gaussians (`gs.output_dim` is there)."""
 
@@ -138,6 +140,8 @@ class Dim(Enum):
 
     PATCH = "patch"
     EMBED = "embed"
+    HALF_EMBED = "half_embed"
+    QUADRUPLE_EMBED = "quadruple_embed"
     QKV = "qkv"
     TOKENS = "tokens"
     """Rows of the position table: the square of `pos_embed_grid`, plus one for the class token."""
@@ -177,6 +181,10 @@ class TensorRule:
 BACKBONE = "model.backbone.pretrained."
 HEAD = "model.head."
 CAMERA = "model.cam_dec."
+POSE_ENCODER = "model.cam_enc."
+POSE_ENCODER_DEPTH = 4
+POSE_VALUES = 9
+"""Translation 3, quaternion 4, field of view 2."""
 GAUSSIANS = "model.gs_head."
 HIDDEN = 32
 """Channels of the last convolution but one of every DPT head, fixed in the official code."""
@@ -196,8 +204,8 @@ IGNORED_OFFICIAL = (
     "model.head.scratch.output_conv2_aux.",
     "model.backbone.pretrained.mask_token",
 )
-"""Prefixes of official tensors that a file may leave out: pose conditioning, the auxiliary ray branch (opt-in, and of it the finest level
-only), and what training alone uses."""
+"""Prefixes of official tensors that a file may leave out: the camera encoder (opt-in), the auxiliary ray branch (opt-in, and of it the
+finest level only), and what training alone uses."""
 
 
 def _weight_bias(
@@ -301,6 +309,24 @@ def _camera() -> Iterator[TensorRule]:
         yield from _weight_bias(camera, CAMERA + official, f"cam.{name}", (width, outputs), outputs, narrow=True)
 
 
+def _pose_encoder() -> Iterator[TensorRule]:
+    embed, half, hidden, part = Dim.EMBED, Dim.HALF_EMBED, Dim.QUADRUPLE_EMBED, Part.POSE_ENCODER
+    for block in range(POSE_ENCODER_DEPTH):
+        official, name = f"{POSE_ENCODER}trunk.{block}.", f"cam_enc.blk.{block}."
+        yield from _norm(part, official + "norm1", name + "norm1", embed)
+        yield from _weight_bias(part, official + "attn.qkv", name + "attn_qkv", (embed, Dim.QKV), Dim.QKV)
+        yield from _weight_bias(part, official + "attn.proj", name + "attn_proj", (embed, embed), embed)
+        yield TensorRule(part, official + "ls1.gamma", name + "ls1", (embed,))
+        yield from _norm(part, official + "norm2", name + "norm2", embed)
+        yield from _weight_bias(part, official + "mlp.fc1", name + "mlp_fc1", (embed, hidden), hidden)
+        yield from _weight_bias(part, official + "mlp.fc2", name + "mlp_fc2", (hidden, embed), embed)
+        yield TensorRule(part, official + "ls2.gamma", name + "ls2", (embed,))
+    yield from _norm(part, POSE_ENCODER + "token_norm", "cam_enc.token_norm", embed)
+    yield from _norm(part, POSE_ENCODER + "trunk_norm", "cam_enc.trunk_norm", embed)
+    yield from _weight_bias(part, POSE_ENCODER + "pose_branch.fc1", "cam_enc.pose_fc1", (POSE_VALUES, half), half)
+    yield from _weight_bias(part, POSE_ENCODER + "pose_branch.fc2", "cam_enc.pose_fc2", (half, embed), embed)
+
+
 def _gaussians() -> Iterator[TensorRule]:
     part = Part.GAUSSIANS
     yield from _trunk(part, GAUSSIANS, "gs.", GAUSSIAN_OUTPUTS)
@@ -309,5 +335,5 @@ def _gaussians() -> Iterator[TensorRule]:
         yield from _weight_bias(part, f"{GAUSSIANS}images_merger.{2 * conv}", f"gs.merger.{conv}", (3, 3, before, after), after)
 
 
-TENSORS: tuple[TensorRule, ...] = (*_backbone(), *_head(), *_camera(), *_gaussians())
+TENSORS: tuple[TensorRule, ...] = (*_backbone(), *_head(), *_camera(), *_pose_encoder(), *_gaussians())
 """Every tensor in the registration order of the official modules, which is the order in the file."""

@@ -66,6 +66,8 @@ class HyperParameters:
     gs_pred_offset_xy: bool | None = None
     gs_pred_color: bool | None = None
     naming: Naming = PLAIN
+    pose_encoder: bool = False
+    """Whether the file holds the camera encoder; only its tensors show it."""
 
     @property
     def head_dim(self) -> int:
@@ -159,6 +161,11 @@ def depth_anything_v2(size: Size, identity: Identity, max_depth: float | None = 
 def with_rays(parameters: HyperParameters) -> HyperParameters:
     """An any-view network with its auxiliary ray branch, which published files lack."""
     return replace(parameters, head_has_rays=True, head_ray_dim=RAY_OUTPUTS - 1, head_ray_levels=4)
+
+
+def with_pose_encoder(parameters: HyperParameters) -> HyperParameters:
+    """An any-view network with the camera encoder, which takes known poses; published files lack it."""
+    return replace(parameters, pose_encoder=True)
 
 
 def with_gaussians(parameters: HyperParameters) -> HyperParameters:

@@ -90,6 +90,7 @@ def _belongs(part: Part, parameters: HyperParameters, block: int) -> bool:
         Part.UNUSED_LATERAL: parameters.arch == ARCH_V2,
         Part.RAYS: parameters.head_has_rays is not None,
         Part.CAMERA: parameters.cam_dim_in is not None,
+        Part.POSE_ENCODER: parameters.pose_encoder,
         Part.GAUSSIANS: parameters.gs_output_dim is not None,
     }[part]
 
@@ -99,6 +100,8 @@ def _extents(parameters: HyperParameters) -> dict[Dim, int]:
     return {
         Dim.PATCH: parameters.patch_size,
         Dim.EMBED: parameters.embed_dim,
+        Dim.HALF_EMBED: parameters.embed_dim // 2,
+        Dim.QUADRUPLE_EMBED: 4 * parameters.embed_dim,
         Dim.QKV: 3 * parameters.embed_dim,
         Dim.TOKENS: 1 + parameters.pos_embed_grid**2,
         Dim.HEAD_DIM: parameters.head_dim,

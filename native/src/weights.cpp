@@ -30,6 +30,10 @@ std::int64_t extent_of(std::int64_t extent, const Hparams& hparams) {
             return vit.patch_size;
         case keys::dim::embed:
             return vit.embed_dim;
+        case keys::dim::half_embed:
+            return vit.embed_dim / 2;
+        case keys::dim::quadruple_embed:
+            return 4 * static_cast<std::int64_t>(vit.embed_dim);
         case keys::dim::qkv:
             return 3 * static_cast<std::int64_t>(vit.embed_dim);
         case keys::dim::tokens:
@@ -80,6 +84,7 @@ bool belongs(keys::Part part, const Hparams& hparams) {
             return hparams.vit.swiglu;
         case keys::Part::unused_lateral:
         case keys::Part::rays:
+        case keys::Part::pose_encoder:
         case keys::Part::gaussians:
             return false;  // nothing here uses them
         default:

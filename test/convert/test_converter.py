@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from depth_anything_ros.convert.converter import convert
-from depth_anything_ros.convert.hyper_parameters import Size, with_gaussians, with_rays
+from depth_anything_ros.convert.hyper_parameters import Size, with_gaussians, with_pose_encoder, with_rays
 from depth_anything_ros.convert.layout import metadata
 from depth_anything_ros.convert.naming import NESTED_ANY_VIEW, NESTED_METRIC
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
@@ -214,9 +214,20 @@ def test_without_the_ray_branch_it_cannot_be_kept(tmp_path):
         convert(checkpoint(tmp_path / "in", SEEDED_ANY_VIEW), tmp_path / "out.gguf", rays=True)
 
 
-def test_a_mono_network_has_no_ray_branch(tmp_path):
+@pytest.mark.parametrize("part", ["rays", "pose_encoder"])
+def test_a_mono_network_has_no_such_part(tmp_path, part):
     with pytest.raises(OptionError, match="any-view"):
-        convert(checkpoint(tmp_path / "in", SEEDED_METRIC), tmp_path / "out.gguf", rays=True)
+        convert(checkpoint(tmp_path / "in", SEEDED_METRIC), tmp_path / "out.gguf", **{part: True})
+
+
+def test_the_pose_encoder_is_kept_on_demand(tmp_path):
+    with_encoder = with_pose_encoder(SEEDED_ANY_VIEW)
+    arrays = {spec.official: array for spec, array in seeded_tensors(with_encoder)}
+    output = tmp_path / "out.gguf"
+    assert convert(checkpoint(tmp_path / "in", SEEDED_ANY_VIEW, arrays), output, "f16", pose_encoder=True) == {output: with_encoder}
+    found = {tensor.name: tensor.data for tensor in gguf.GGUFReader(output).tensors}
+    assert np.array_equal(found["cam_enc.blk.3.mlp_fc1.weight"], arrays["model.cam_enc.trunk.3.mlp.fc1.weight"])
+    assert np.array_equal(found["cam_enc.pose_fc1.weight"], arrays["model.cam_enc.pose_branch.fc1.weight"])
 
 
 def test_a_nested_checkpoint_becomes_two_files(tmp_path, monkeypatch):

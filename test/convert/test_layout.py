@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType, file_bytes
-from depth_anything_ros.convert.hyper_parameters import with_rays
+from depth_anything_ros.convert.hyper_parameters import with_pose_encoder, with_rays
 from depth_anything_ros.convert.layout import metadata, tensors
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 
@@ -293,3 +293,17 @@ def test_depth_anything_v2():
     assert names["vit.blk.0.attn_qkv.weight"] == "pretrained.blocks.0.attn.qkv.weight"
     assert names["head.scratch.rn4.rc1.c1.weight"] == "depth_head.scratch.refinenet4.resConfUnit1.conv1.weight"
     assert names["head.scratch.out2b.bias"] == "depth_head.scratch.output_conv2.2.bias"
+
+
+POSE_ENCODER = {"da3-small": 7_178_496, "da3-base": 28_660_224, "da3-large": 50_927_616, "da3-giant": 114_533_376}
+
+
+@pytest.mark.parametrize("name", POSE_ENCODER)
+def test_the_pose_encoder_adds_what_it_shall(name):
+    without, with_encoder = published(name), with_pose_encoder(published(name))
+    known = set(tensors(without))
+    added = [spec for spec in tensors(with_encoder) if spec not in known]
+    assert len(added) == 64
+    assert all(spec.name.startswith("cam_enc.") and spec.official.startswith("model.cam_enc.") and not spec.narrow for spec in added)
+    assert sum(TensorInfo(spec.name, spec.extents, TensorType.F32).nbytes for spec in added) == 4 * POSE_ENCODER[name]
+    assert metadata(with_encoder) == metadata(without)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from depth_anything_ros.convert.gguf_keys import IGNORED_OFFICIAL
-from depth_anything_ros.convert.hyper_parameters import with_rays
+from depth_anything_ros.convert.hyper_parameters import with_pose_encoder, with_rays
 from depth_anything_ros.convert.layout import tensors
 from depth_anything_ros.convert.model_config import from_shapes, named
 from depth_anything_ros.convert.naming import renamed
@@ -29,15 +29,18 @@ def official(name):
     return OFFICIAL[FAMILY.get(name, name.replace("metric-hypersim-", "").replace("metric-vkitti-", ""))]
 
 
-@pytest.mark.parametrize("rays", [False, True])
+@pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_every_official_tensor_has_its_place(name, rays):
-    networks = [with_rays(network) if rays and network.cam_dim_in else network for network in named(name)]
+def test_every_official_tensor_has_its_place(name, complete):
+    networks = [with_pose_encoder(with_rays(network)) if complete and network.cam_dim_in else network for network in named(name)]
     converted = {spec.official: spec.shape for network in networks for spec in tensors(network)}
     left_out = tuple(renamed(prefix, network.naming.official) for network in networks for prefix in IGNORED_OFFICIAL)
     shapes = official(name)
     assert {tensor: shapes.get(tensor) for tensor in converted} == converted
-    assert all(tensor.startswith(left_out) for tensor in set(shapes) - set(converted))
+    rest = set(shapes) - set(converted)
+    assert all(tensor.startswith(left_out) for tensor in rest)
+    if complete:  # then only levels of the ray branch that nothing uses, and what training alone uses
+        assert all("output_conv1_aux." in tensor or "output_conv2_aux." in tensor or "mask_token" in tensor for tensor in rest)
 
 
 def test_a_bare_file_is_known_by_its_shapes():

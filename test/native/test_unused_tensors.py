@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from depth_anything_ros import Engine
-from depth_anything_ros.convert.hyper_parameters import with_gaussians, with_rays
+from depth_anything_ros.convert.hyper_parameters import with_gaussians, with_pose_encoder, with_rays
 from depth_anything_ros.convert.layout import metadata, tensors
 from depth_anything_ros.convert.output import write_model
 from depth_anything_ros.convert.seeded import SEEDED_SWIGLU, seeded_tensors
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("extend", [with_rays, with_gaussians, lambda parameters: with_gaussians(with_rays(parameters))])
-def test_rays_and_gaussians_change_nothing_else(tmp_path, photo, extend):
+@pytest.mark.parametrize("extend", [with_rays, with_gaussians, with_pose_encoder, lambda parameters: with_gaussians(with_rays(parameters))])
+def test_they_change_nothing(tmp_path, photo, extend):
     plain, extended = SEEDED_SWIGLU, extend(SEEDED_SWIGLU)
     values = {spec.name: array for spec, array in seeded_tensors(plain)}
     generator = np.random.default_rng(0)

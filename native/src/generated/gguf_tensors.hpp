@@ -6,27 +6,29 @@
 namespace da::keys {
 
 // When a tensor belongs to a file; the meaning of each is in gguf_keys.py.
-enum class Part { always, block, qknorm_block, mlp_block, swiglu_block, camera_token, head_norm, sky, unused_lateral, rays, camera, gaussians };
+enum class Part { always, block, qknorm_block, mlp_block, swiglu_block, camera_token, head_norm, sky, unused_lateral, rays, camera, pose_encoder, gaussians };
 
 // Extents that depend on the hyper-parameters; other extents are literal and positive.
 namespace dim {
 inline constexpr int64_t patch = -1;
 inline constexpr int64_t embed = -2;
-inline constexpr int64_t qkv = -3;
-inline constexpr int64_t tokens = -4;
-inline constexpr int64_t head_dim = -5;
-inline constexpr int64_t mlp_hidden = -6;
-inline constexpr int64_t gated_hidden = -7;
-inline constexpr int64_t head_in = -8;
-inline constexpr int64_t out0 = -9;
-inline constexpr int64_t out1 = -10;
-inline constexpr int64_t out2 = -11;
-inline constexpr int64_t out3 = -12;
-inline constexpr int64_t features = -13;
-inline constexpr int64_t half_features = -14;
-inline constexpr int64_t quarter_features = -15;
-inline constexpr int64_t eighth_features = -16;
-inline constexpr int64_t output_dim = -17;
+inline constexpr int64_t half_embed = -3;
+inline constexpr int64_t quadruple_embed = -4;
+inline constexpr int64_t qkv = -5;
+inline constexpr int64_t tokens = -6;
+inline constexpr int64_t head_dim = -7;
+inline constexpr int64_t mlp_hidden = -8;
+inline constexpr int64_t gated_hidden = -9;
+inline constexpr int64_t head_in = -10;
+inline constexpr int64_t out0 = -11;
+inline constexpr int64_t out1 = -12;
+inline constexpr int64_t out2 = -13;
+inline constexpr int64_t out3 = -14;
+inline constexpr int64_t features = -15;
+inline constexpr int64_t half_features = -16;
+inline constexpr int64_t quarter_features = -17;
+inline constexpr int64_t eighth_features = -18;
+inline constexpr int64_t output_dim = -19;
 }  // namespace dim
 
 struct TensorRule {
@@ -198,6 +200,70 @@ inline constexpr TensorRule kTensors[] = {
     {Part::camera, "cam.fc_q.bias", {4, 1, 1, 1}, false},
     {Part::camera, "cam.fc_fov.weight", {dim::head_in, 2, 1, 1}, true},
     {Part::camera, "cam.fc_fov.bias", {2, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.norm1.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.norm1.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.attn_qkv.weight", {dim::embed, dim::qkv, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.attn_qkv.bias", {dim::qkv, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.attn_proj.weight", {dim::embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.attn_proj.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.ls1", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.norm2.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.norm2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.mlp_fc1.weight", {dim::embed, dim::quadruple_embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.mlp_fc1.bias", {dim::quadruple_embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.mlp_fc2.weight", {dim::quadruple_embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.mlp_fc2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.0.ls2", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.norm1.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.norm1.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.attn_qkv.weight", {dim::embed, dim::qkv, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.attn_qkv.bias", {dim::qkv, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.attn_proj.weight", {dim::embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.attn_proj.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.ls1", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.norm2.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.norm2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.mlp_fc1.weight", {dim::embed, dim::quadruple_embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.mlp_fc1.bias", {dim::quadruple_embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.mlp_fc2.weight", {dim::quadruple_embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.mlp_fc2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.1.ls2", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.norm1.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.norm1.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.attn_qkv.weight", {dim::embed, dim::qkv, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.attn_qkv.bias", {dim::qkv, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.attn_proj.weight", {dim::embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.attn_proj.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.ls1", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.norm2.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.norm2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.mlp_fc1.weight", {dim::embed, dim::quadruple_embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.mlp_fc1.bias", {dim::quadruple_embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.mlp_fc2.weight", {dim::quadruple_embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.mlp_fc2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.2.ls2", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.norm1.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.norm1.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.attn_qkv.weight", {dim::embed, dim::qkv, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.attn_qkv.bias", {dim::qkv, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.attn_proj.weight", {dim::embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.attn_proj.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.ls1", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.norm2.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.norm2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.mlp_fc1.weight", {dim::embed, dim::quadruple_embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.mlp_fc1.bias", {dim::quadruple_embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.mlp_fc2.weight", {dim::quadruple_embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.mlp_fc2.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.blk.3.ls2", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.token_norm.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.token_norm.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.trunk_norm.weight", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.trunk_norm.bias", {dim::embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.pose_fc1.weight", {9, dim::half_embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.pose_fc1.bias", {dim::half_embed, 1, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.pose_fc2.weight", {dim::half_embed, dim::embed, 1, 1}, false},
+    {Part::pose_encoder, "cam_enc.pose_fc2.bias", {dim::embed, 1, 1, 1}, false},
     {Part::gaussians, "gs.proj.0.weight", {1, 1, dim::head_in, dim::out0}, false},
     {Part::gaussians, "gs.proj.0.bias", {dim::out0, 1, 1, 1}, false},
     {Part::gaussians, "gs.proj.1.weight", {1, 1, dim::head_in, dim::out1}, false},
