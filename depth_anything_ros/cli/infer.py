@@ -1,7 +1,8 @@
 """Depth of pictures, written beside each other into a folder.
 
 Formats: color (PNG for people), npz (all maps with their unit), pfm (depth as float), mm (16-bit PNG in millimetres; only where the depth
-is in metres), pose (JSON: the camera as the model sees it). A metric model needs --focal to give metres.
+is in metres), pose (JSON: the camera as the model sees it). For other programs, as points with their camera: glb, ply, colmap, colmap-text
+(docs/exports.md). A metric model needs --focal to give metres.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from depth_anything_ros.cli.exports import EXPORTS
 from depth_anything_ros.cli.results import WRITERS
 from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.types import Products
+
+FORMATS = (*WRITERS, *EXPORTS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, required=True, help="GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
-        "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(WRITERS)} (default color npz)"
+        "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(FORMATS)} (default color npz)"
     )
     parser.add_argument("--focal", type=float, default=0.0, metavar="PX", help="focal length of the pictures in pixels")
     parser.add_argument("--size", default="camera", help="size of the maps: camera (that of the picture, default) or network")
@@ -33,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.pipeline import ProcessingOptions, process
     from depth_anything_ros.types import Frame
 
-    if unknown := [name for name in arguments.formats if name not in WRITERS]:
-        raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(WRITERS)}.")
+    if unknown := [name for name in arguments.formats if name not in FORMATS]:
+        raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(FORMATS)}.")
     if not 0.0 <= arguments.focal < 1e6:
         raise OptionError("option.range", f"--focal {arguments.focal} must be a number of pixels above 0.")
     options = ProcessingOptions(depth_size=arguments.size)
@@ -47,11 +52,20 @@ def run(arguments: argparse.Namespace) -> int:
             height, width = pixels.shape[:2]
             camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
             products = process(Frame(pixels, False, camera, 0, ""), engine, options)
-            for kind in arguments.formats:
-                WRITERS[kind](arguments.output / name, products)
+            _write(arguments.output / name, path.name, products, arguments.formats)
             unit = "metres" if products.metric else products.prediction.kind.value
             print(f"{path}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
     return 0
+
+
+def _write(stem: Path, picture: str, products: Products, formats: list[str]) -> None:
+    from depth_anything_ros.export.views import view_of
+
+    for name in formats:
+        if name in WRITERS:
+            WRITERS[name](stem, products)
+        else:
+            EXPORTS[name](stem, view_of(products, picture))
 
 
 def _names(paths: list[Path]) -> list[str]:

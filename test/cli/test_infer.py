@@ -7,8 +7,10 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pycolmap
 import pytest
-from toy_model import any_view_model, metric_model, mono_model
+import trimesh
+from toy_model import any_view_model, metric_model, mono_model, v2_model
 
 from depth_anything_ros import Engine, Intrinsics
 from depth_anything_ros.cli import main
@@ -125,3 +127,38 @@ def test_focal_means_the_pictures_own_pixels(tmp_path: Path, picture: Path, phot
     valid = np.isfinite(found)
     assert valid.any()
     np.testing.assert_array_equal(found[valid], expected.depth[valid])
+
+
+def test_exports_of_one_picture(tmp_path: Path, picture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, out = any_view_model(tmp_path), tmp_path / "out"
+    assert infer(picture, "--model", model, "-o", out, "--formats", "glb", "ply", "colmap", "colmap-text") == 0
+    assert "relative_depth" in capsys.readouterr().out
+    assert sorted(file.name for file in out.iterdir()) == ["photo.glb", "photo.ply", "photo_colmap", "photo_colmap_text"]
+    with Engine.load(model) as engine:
+        expected = engine.infer(cv2.imread(str(picture))[..., ::-1].copy())
+    sure = np.count_nonzero(expected.confidence >= np.percentile(expected.confidence, 40))
+    for folder in ("photo_colmap", "photo_colmap_text"):
+        scene = pycolmap.Reconstruction(str(out / folder))
+        assert (scene.images[1].name, scene.cameras[1].width, scene.cameras[1].height) == ("photo.png", 64, 48)
+        assert len(scene.points3D) == sure > 0
+    assert len(trimesh.load(out / "photo.ply").vertices) == sure
+    assert (out / "photo.glb").read_bytes()[:4] == b"glTF"
+
+
+def test_metric_exports_are_metres_of_the_given_focal_length(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
+    model, out = metric_model(tmp_path), tmp_path / "out"
+    assert infer(picture, "--model", model, "-o", out, "--focal", 80, "--formats", "ply") == 0
+    with Engine.load(model) as engine:
+        expected = engine.infer(photo, intrinsics=Intrinsics(64, 48, 80.0, 80.0, 31.5, 23.5), fill_sky=False)
+    seen = (expected.sky < 0.3) & (expected.depth > 0.0)
+    cloud = trimesh.load(out / "photo.ply")
+    np.testing.assert_array_equal(np.asarray(cloud.vertices[:, 2], np.float32), expected.depth[seen])
+    assert b"unit: metre" in (out / "photo.ply").read_bytes()[:300]
+
+
+@pytest.mark.case(28)
+@pytest.mark.parametrize("name", ["glb", "ply", "colmap", "colmap-text"])
+def test_inverse_depth_is_not_exported(tmp_path: Path, picture: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert infer(picture, "--model", v2_model(tmp_path), "-o", tmp_path / "out", "--focal", 80, "--formats", name) == 2
+    assert "inverse depth" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []

@@ -22,6 +22,7 @@ LEVEL = {
     "files": 1,
     "models": 1,
     "_native": 1,
+    "export": 2,
     "engine": 2,
     "worker": 3,
     "pipeline": 3,
@@ -31,7 +32,7 @@ LEVEL = {
     "bench": 4,
     "__main__": 5,
 }
-MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "models"}
+MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "models", "export"}
 """Folders: their modules know each other."""
 FOREIGN = {
     "rclpy": {"ros"},
@@ -40,6 +41,10 @@ FOREIGN = {
     "diagnostic_msgs": {"ros"},
     "gguf": set(),
     "huggingface_hub": {"models"},
+    "plyfile": {"export"},
+    "pycolmap": set(),
+    "pygltflib": set(),
+    "trimesh": set(),
 }
 
 
