@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 
 from depth_anything_ros.errors import ModelError
 from depth_anything_ros.models.cache import resolve_model
-from depth_anything_ros.models.fetch import sha256, verify
-from depth_anything_ros.models.registry import Model, ModelFile
+from depth_anything_ros.models.fetch import fetch, sha256, verify
+from depth_anything_ros.models.registry import Model, ModelFile, get_model
 
 CONTENT = np.random.default_rng(0).bytes(12_000_000)
 CONFIG = b'{"model_name": "da3-small"}'
@@ -131,3 +132,10 @@ def test_the_fetched_checkpoint_has_to_be_converted(official, command, cache):
     with pytest.raises(ModelError, match="convert") as refusal:
         resolve_model("da3-small-official", cache)
     assert refusal.value.code == "model.unsupported"
+
+
+def test_without_huggingface_hub_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", None)
+    with pytest.raises(ModelError, match="pip install huggingface_hub"):
+        fetch(get_model("da3-small"), tmp_path)
+    assert not list(tmp_path.iterdir())

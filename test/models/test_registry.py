@@ -7,8 +7,11 @@ from collections import Counter
 
 import pytest
 
+from depth_anything_ros import Engine
+from depth_anything_ros.cli import main
+from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, write_seeded
 from depth_anything_ros.errors import ModelError
-from depth_anything_ros.models.cache import resolve_model
+from depth_anything_ros.models.cache import default_folder, resolve_model
 from depth_anything_ros.models.registry import MODELS, get_model
 
 
@@ -87,3 +90,18 @@ def test_texts_that_are_no_names(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError):
         resolve_model(text or "~nobody/none.gguf", tmp_path)
+
+
+@pytest.mark.native
+def test_a_fetched_name_stands_for_its_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = default_folder() / "da3-small" / "depth-anything-small-f32.gguf"
+    path.parent.mkdir(parents=True)
+    write_seeded(path, SEEDED_ANY_VIEW)
+    with Engine.load("da3-small", threads=1) as engine:
+        assert engine.info.path == str(path)
+    assert main(["info", "da3-small"]) == 0
+    assert str(path) in capsys.readouterr().out
+    assert main(["quantize", "da3-small", str(tmp_path / "out.gguf")]) == 0
+    assert main(["info", "da3-base"]) == 3
+    assert "models fetch da3-base" in capsys.readouterr().err
