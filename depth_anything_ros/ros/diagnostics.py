@@ -18,7 +18,10 @@ TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points"
 """Keys of `depth/timing` in milliseconds; `dropped` and `processed` (counts) follow."""
 
 DOUBTFUL = {
-    **dict.fromkeys(("seeded-any-view", "seeded-mono", "seeded-metric"), "has random weights: its depth means nothing"),
+    **dict.fromkeys(
+        ("seeded-any-view", "seeded-mono", "seeded-metric", "seeded-swiglu", "seeded-v2", "seeded-v2-metric"),
+        "has random weights: its depth means nothing",
+    ),
     **dict.fromkeys(("DA3-NANO", "DA3METRIC-NANO"), "is a small model for demos: do not steer by its depth"),
 }
 """Checkpoint names of the models that this package makes itself, and why they are not for robots."""
