@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pycolmap
 import pytest
-from conftest import Wall, pose, without_points
+from wall import Wall, pose, without_points
 
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.export.colmap import write_colmap

@@ -9,23 +9,11 @@ import numpy as np
 import pygltflib
 import pytest
 import trimesh
-from conftest import Wall, without_points
+from glb_reader import arrays
+from wall import Wall, without_points
 
 from depth_anything_ros.export.glb import write_glb
 from depth_anything_ros.types import DepthKind
-
-
-def arrays(path: Path) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Mode, positions and colours of each primitive, by the accessors of the file."""
-    file = pygltflib.GLTF2().load(str(path))
-    blob = file.binary_blob()
-
-    def read(index: int, kind: str, width: int) -> np.ndarray:
-        accessor = file.accessors[index]
-        start = file.bufferViews[accessor.bufferView].byteOffset
-        return np.frombuffer(blob, kind, accessor.count * width, start).reshape(-1, width)
-
-    return [(one.mode, read(one.attributes.POSITION, "<f4", 3), read(one.attributes.COLOR_0, "u1", 4)) for one in file.meshes[0].primitives]
 
 
 def in_first_camera(wall: Wall, xyz: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from conftest import Wall, without_points
+from wall import Wall, without_points
 
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.export.ply import write_ply

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import Wall
 from fake_engine import ANY_VIEW, METRIC, FakeEngine
+from wall import Wall
 
 from depth_anything_ros import Intrinsics
 from depth_anything_ros.errors import InputError, OptionError
