@@ -65,7 +65,7 @@ def _write(stem: Path, picture: str, products: Products, formats: list[str]) -> 
         if name in WRITERS:
             WRITERS[name](stem, products)
         else:
-            EXPORTS[name](stem, view_of(products, picture))
+            EXPORTS[name](stem, view_of(products.frame, products.prediction, picture))
 
 
 def _names(paths: list[Path]) -> list[str]:

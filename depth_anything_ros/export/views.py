@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.geometry import scale_intrinsics
-from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Products, UInt8Array
+from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,12 @@ class View:
             )
 
 
-def view_of(products: Products, name: str, sky_threshold: float = 0.3) -> View:
-    """The view of one processed picture; sky is left out. Without a pose of the model, the camera is the world.
+def view_of(frame: Frame, prediction: Prediction, name: str, sky_threshold: float = 0.3) -> View:
+    """The view of one picture with what the engine gave for it; sky is left out. Without a pose of the model, the camera is the world.
 
     sky_threshold: network value from which a pixel is sky.
     Raises OptionError (see `View`), InputError ``input.intrinsics`` when neither the camera nor the network gives intrinsics.
     """
-    frame, prediction = products.frame, products.prediction
     depth = prediction.depth
     if prediction.sky is not None:
         depth = np.where(prediction.sky >= sky_threshold, np.float32(np.nan), depth)

@@ -13,31 +13,34 @@ from depth_anything_ros import Intrinsics
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.export.points import confidence_percentile, gather
 from depth_anything_ros.export.views import unit_of, view_of
-from depth_anything_ros.pipeline import process
-from depth_anything_ros.types import DepthKind, Frame
+from depth_anything_ros.types import DepthKind, Frame, Prediction
 
 
 def half_size(pixels: np.ndarray) -> np.ndarray:
     return 2.0 + pixels[::2, ::2, 0] / 255.0
 
 
+def seen(frame: Frame, engine: FakeEngine) -> tuple[Frame, Prediction]:
+    return frame, engine.infer(frame.pixels, bgr=frame.bgr, intrinsics=frame.intrinsics)
+
+
 def test_the_cameras_own_focal_length_counts_from_the_corner(photo: np.ndarray) -> None:
     frame = Frame(photo, False, Intrinsics(64, 48, 80.0, 90.0, 31.5, 23.5), 0, "")
-    view = view_of(process(frame, FakeEngine(ANY_VIEW, half_size)), "a.png")
+    view = view_of(*seen(frame, FakeEngine(ANY_VIEW, half_size)), "a.png")
     assert view.intrinsics == Intrinsics(32, 24, 40.0, 45.0, 16.0, 12.0)
     assert (view.picture_size, view.pixels.shape) == ((64, 48), (24, 32, 3))
     np.testing.assert_array_equal(view.camera_from_world, np.eye(3, 4))
 
 
 def test_the_networks_estimate_is_taken_as_it_is(photo: np.ndarray) -> None:
-    view = view_of(process(Frame(photo, False, None, 0, ""), FakeEngine(ANY_VIEW)), "a.png")
+    view = view_of(*seen(Frame(photo, False, None, 0, ""), FakeEngine(ANY_VIEW)), "a.png")
     assert view.intrinsics == Intrinsics(64, 48, 51.2, 51.2, 32.0, 24.0)
     assert unit_of([view]) == "relative_depth"
 
 
 def test_bgr_frames_keep_their_colours(photo: np.ndarray) -> None:
     engine = FakeEngine(ANY_VIEW)
-    view = view_of(process(Frame(np.ascontiguousarray(photo[..., ::-1]), True, None, 0, ""), engine), "a.png")
+    view = view_of(*seen(Frame(np.ascontiguousarray(photo[..., ::-1]), True, None, 0, ""), engine), "a.png")
     np.testing.assert_array_equal(view.pixels, photo)
 
 
@@ -45,14 +48,14 @@ def test_sky_gives_no_points() -> None:
     pixels = np.full((4, 6, 3), 100, np.uint8)
     pixels[:2, :, 2] = 255  # sky of the fake engine
     frame = Frame(pixels, False, Intrinsics(6, 4, 300.0, 300.0, 2.5, 1.5), 0, "")
-    view = view_of(process(frame, FakeEngine(METRIC)), "a.png")
+    view = view_of(*seen(frame, FakeEngine(METRIC)), "a.png")
     assert unit_of([view]) == "metre"
     assert gather([view], None).uv[:, 1].tolist() == [2] * 6 + [3] * 6
 
 
 def test_without_any_intrinsics_the_way_out_is_named(photo: np.ndarray) -> None:
     with pytest.raises(InputError, match="--focal"):
-        view_of(process(Frame(photo, False, None, 0, ""), FakeEngine(METRIC)), "a.png")
+        view_of(*seen(Frame(photo, False, None, 0, ""), FakeEngine(METRIC)), "a.png")
 
 
 def test_inverse_depth_makes_no_points(wall: Wall) -> None:
