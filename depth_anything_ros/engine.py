@@ -106,7 +106,7 @@ class Engine:
 
         An any-view network looks at all of them together: depths agree, and extrinsics have one origin. Of three pictures and more the
         network chooses the reference itself. Pictures that are processed at different sizes are cropped to the smallest, about their
-        centres. intrinsics: of every picture. Stages are those of the first picture, timings those of the whole call. See `infer` for the rest.
+        centres. intrinsics: of every picture. Stages are those of the first picture, timings those of the whole call. Rest: see `infer`.
         """
         focal = None if intrinsics is None else (intrinsics.fx, intrinsics.fy)
         outputs = (wanted.confidence, wanted.sky, wanted.pose, fill_sky)

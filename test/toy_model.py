@@ -17,6 +17,7 @@ from depth_anything_ros.convert.seeded import (
     SEEDED_ANY_VIEW,
     SEEDED_METRIC,
     SEEDED_MONO,
+    SEEDED_RAYS,
     SEEDED_SWIGLU,
     SEEDED_V2,
     SEEDED_V2_METRIC,
@@ -55,6 +56,11 @@ def v2_model(folder: Path, seed: int = 0) -> Path:
 def v2_metric_model(folder: Path, seed: int = 0) -> Path:
     """Depth Anything V2: metres alone, without a focal length."""
     return write_toy_model(folder, SEEDED_V2_METRIC, seed)
+
+
+def rays_model(folder: Path, seed: int = 0) -> Path:
+    """As `swiglu_model`, with the auxiliary ray branch."""
+    return write_toy_model(folder, SEEDED_RAYS, seed)
 
 
 def mono_model(folder: Path, seed: int = 0) -> Path:

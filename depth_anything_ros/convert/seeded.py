@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view, depth_anything_v2, mono
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view, depth_anything_v2, mono, with_rays
 from depth_anything_ros.convert.layout import TensorSpec, metadata, tensors
 from depth_anything_ros.convert.output import write_model
 from depth_anything_ros.types import DepthKind, Float32Array
@@ -31,6 +32,8 @@ SEEDED_SWIGLU = any_view(
     Identity("seeded-swiglu", _RELATIVE, LICENSE),
 )
 """As GIANT: SwiGLU blocks, and the alternation starts with a global block."""
+SEEDED_RAYS = with_rays(replace(SEEDED_SWIGLU, checkpoint_name="seeded-rays"))
+"""As SEEDED_SWIGLU, with the auxiliary ray branch."""
 SEEDED_METRIC = mono(_MONO_SIZE, Identity("seeded-metric", _METRIC, LICENSE))
 """As SEEDED_MONO, but its file says `metric`: metres once a focal length is given."""
 

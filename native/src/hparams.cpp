@@ -243,6 +243,7 @@ Hparams read_hparams(const GgufFile& file, const ImageParams* image) {
     Reader reader(file);
     Hparams hparams;
     hparams.architecture = read_architecture(file, reader);
+    hparams.has_rays = hparams.architecture == Architecture::any_view && file.find("head.scratch.rn1_aux.out.weight") != nullptr;
     hparams.vit = read_vit(reader);
     if (hparams.architecture == Architecture::v2) hparams.vit.final_norm_eps = 1e-6f;
     hparams.head = read_head(reader, hparams.architecture);

@@ -61,6 +61,7 @@ enum class Architecture {
 
 struct Hparams {
     Architecture architecture = Architecture::any_view;
+    bool has_rays = false;  // any-view files with the auxiliary ray branch, which published ones lack
     VitParams vit;
     HeadParams head;
     ImageParams image;

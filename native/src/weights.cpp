@@ -82,8 +82,9 @@ bool belongs(keys::Part part, const Hparams& hparams) {
             return !hparams.vit.swiglu;
         case keys::Part::swiglu_block:
             return hparams.vit.swiglu;
-        case keys::Part::unused_lateral:
         case keys::Part::rays:
+            return hparams.has_rays;
+        case keys::Part::unused_lateral:
         case keys::Part::pose_encoder:
         case keys::Part::gaussians:
             return false;  // nothing here uses them
@@ -162,15 +163,25 @@ void pack(const GgufFile& file, const PackingRule& rule, std::map<std::string, k
                                              : kernels::pack_conv(values, offsets, third, fourth, kernel, rule.stride));
 }
 
-void pack_head(const GgufFile& file, bool has_sky, std::map<std::string, kernels::PackedConv>& convs) {
+// Convolutions of a refinement chain; suffix: "" for depth, "_aux" for rays.
+void add_refinenets(std::vector<std::string>& paths, const std::string& suffix) {
+    for (int level = 1; level <= 4; ++level) {
+        const std::string refinenet = "head.scratch.rn" + std::to_string(level) + suffix;
+        paths.insert(paths.end(), {refinenet + ".rc2.c1", refinenet + ".rc2.c2", refinenet + ".out"});
+        if (level < 4) paths.insert(paths.end(), {refinenet + ".rc1.c1", refinenet + ".rc1.c2"});
+    }
+}
+
+void pack_head(const GgufFile& file, const Hparams& hparams, std::map<std::string, kernels::PackedConv>& convs) {
     std::vector<PackingRule> rules = {{"head.resize.0", 1, true}, {"head.resize.1", 1, true}, {"head.resize.3", 2, false}};
     std::vector<std::string> plain = {"head.scratch.out1", "head.scratch.out2a", "head.scratch.out2b"};
-    if (has_sky) plain.insert(plain.end(), {"head.scratch.sky_out2a", "head.scratch.sky_out2b"});
-    for (int level = 1; level <= 4; ++level) {
-        const std::string refinenet = "head.scratch.rn" + std::to_string(level);
-        plain.insert(plain.end(), {"head.scratch.layer" + std::to_string(level) + "_rn", refinenet + ".rc2.c1", refinenet + ".rc2.c2",
-                                   refinenet + ".out"});
-        if (level < 4) plain.insert(plain.end(), {refinenet + ".rc1.c1", refinenet + ".rc1.c2"});
+    if (hparams.architecture == Architecture::mono) plain.insert(plain.end(), {"head.scratch.sky_out2a", "head.scratch.sky_out2b"});
+    for (int level = 1; level <= 4; ++level) plain.push_back("head.scratch.layer" + std::to_string(level) + "_rn");
+    add_refinenets(plain, "");
+    if (hparams.has_rays) {
+        add_refinenets(plain, "_aux");
+        for (int i = 0; i < 5; ++i) plain.push_back("head.scratch.out1_aux." + std::to_string(i));
+        plain.insert(plain.end(), {"head.scratch.out2a_aux", "head.scratch.out2b_aux"});
     }
     for (const std::string& path : plain) rules.push_back({path, 1, false});
     for (const PackingRule& rule : rules) pack(file, rule, convs);
@@ -205,7 +216,7 @@ Weights::Weights(const GgufFile& file, const Hparams& hparams) {
         tensors_.emplace(one.name, tensor);
     }
     for (const auto& [name, entry] : file.tensors()) parameters_ += entry.elements();
-    pack_head(file, hparams.architecture == Architecture::mono, convs_);
+    pack_head(file, hparams, convs_);
     // Packing has read the head's originals, which are not needed again: let their pages go. Others come back when they are used.
     ::madvise(base, file.bytes(), MADV_DONTNEED);
 }

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from comparison import BOUND, RMS_BOUND, rms_error, worst_error
+from comparison import BOUND, RMS_BOUND, rms_error, stage_bound, worst_error
 from test_tiny import MANIFEST, REFERENCE
-from toy_model import any_view_model, metric_half_model, metric_model, mono_model, swiglu_model
+from toy_model import any_view_model, metric_half_model, metric_model, mono_model, rays_model, swiglu_model
 
 from depth_anything_ros import DepthKind, Engine, InputError, ModelError, Wanted
 
@@ -94,6 +94,17 @@ def test_a_pair_gives_the_metres_of_the_official_code(write_metric, tmp_path):
         assert abs(prediction.scale_factor / expected["scale_factor"] - 1.0) <= BOUND
     assert (bare.confidence, bare.sky, bare.intrinsics, bare.extrinsics) == (None, None, None, None)
     assert bare.kind is DepthKind.METRIC and bare.scale_factor > 0.0
+
+
+def test_rays_are_those_of_the_official_code(tmp_path):
+    expected = np.load(REFERENCE / "rays.npz")
+    with Engine.load(rays_model(tmp_path, MANIFEST["seed"]), threads=2, resolution=MANIFEST["views_resolution"]) as engine:
+        prediction = engine.infer(expected["picture"], stages=["ray", "ray_conf"])
+        assert np.array_equal(engine.infer(expected["picture"]).depth, prediction.depth)
+    for name, rounding in MANIFEST["rounding"]["rays"].items():
+        found = prediction.stages[name]
+        assert worst_error(name, found, expected[name]) <= stage_bound(rounding)
+        assert rms_error(name, found, expected[name]) <= RMS_BOUND
 
 
 def test_pairs_that_make_no_sense_are_refused(tmp_path):

@@ -26,6 +26,7 @@ from depth_anything_ros.convert.seeded import (
     SEEDED_ANY_VIEW,
     SEEDED_METRIC,
     SEEDED_MONO,
+    SEEDED_RAYS,
     SEEDED_SWIGLU,
     SEEDED_V2,
     SEEDED_V2_METRIC,
@@ -72,6 +73,7 @@ def main(folder: Path) -> None:
         models[name] = _seeded_sha256(V2_NETWORKS[name])
         rounding[case] = _write_v2_case(folder / f"{case}.npz", V2_NETWORKS[name], official.picture(PICTURES[orientation]))
     _write_views(folder)
+    rounding["rays"] = _write_rays(folder)
     _write_manifest(folder, models, rounding)
 
 
@@ -101,6 +103,17 @@ def _write_views(folder: Path) -> None:
         found = official_views.forward(net, official_views.normalised(shots, VIEWS_RESOLUTION, SEEDED_ANY_VIEW))
         given = {f"picture_{number}": shot for number, shot in enumerate(shots)}
         np.savez_compressed(folder / f"{name}.npz", **given, **found)
+
+
+def _write_rays(folder: Path) -> dict[str, float]:
+    picture = official.picture(LANDSCAPE)
+    x = official.normalised(official.processed(picture, VIEWS_RESOLUTION), SEEDED_RAYS)
+    net = official.network(SEEDED_RAYS, SEED)
+    found = official.rays(net, x)
+    np.savez_compressed(folder / "rays.npz", picture=picture, **found)
+    official.in_float64(net)
+    exact = official.rays(net, x.double())
+    return {name: float(f"{official.worst_error(name, found[name], exact[name]):.2g}") for name in found}
 
 
 def _square_tokens(parameters: HyperParameters) -> NDArray[np.float32]:

@@ -153,15 +153,34 @@ def forward(net: DepthAnything3Net, x: torch.Tensor) -> Arrays:
     return {name: np.ascontiguousarray(value.numpy()) for name, value in found.items()}
 
 
+def rays(net: DepthAnything3Net, x: torch.Tensor) -> Arrays:
+    """What the auxiliary branch gives and the official forward drops: ray [6, h, w], ray_conf [h, w]."""
+    found: dict[str, torch.Tensor] = {}
+
+    def record(module: nn.Module, inputs: tuple, output: dict[str, torch.Tensor]) -> None:
+        found.update(ray=output["ray"][0, 0].permute(2, 0, 1).clone(), ray_conf=output["ray_conf"][0, 0].clone())
+
+    hook = net.head.register_forward_hook(record)
+    with torch.inference_mode():
+        net(x)
+    hook.remove()
+    return {name: np.ascontiguousarray(value.numpy()) for name, value in found.items()}
+
+
+def in_float64(net: DepthAnything3Net) -> None:
+    """Turn a network to float64."""
+    net.double()
+    if net.cam_dec is not None:
+        for layer in (net.cam_dec.fc_t, net.cam_dec.fc_qvec, net.cam_dec.fc_fov):  # the official code asks for float32 here
+            layer.register_forward_pre_hook(lambda module, inputs: (inputs[0].double(),))
+
+
 def rounding(net: DepthAnything3Net, x: torch.Tensor, found: Arrays) -> dict[str, float]:
     """Largest relative error of each tensor of `forward` by PyTorch's own float32 rounding: against the same code in float64.
 
     `net` is in float64 afterwards. The position table keeps its float32 interpolation, whose coordinates are part of the definition.
     """
-    net.double()
-    if net.cam_dec is not None:
-        for layer in (net.cam_dec.fc_t, net.cam_dec.fc_qvec, net.cam_dec.fc_fov):  # the official code asks for float32 here
-            layer.register_forward_pre_hook(lambda module, inputs: (inputs[0].double(),))
+    in_float64(net)
     exact = forward(net, x.double())
     return {name: worst_error(name, values, exact[name]) for name, values in found.items() if name != "input"}
 

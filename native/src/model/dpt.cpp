@@ -34,12 +34,39 @@ class Head {
 
     // Fusion block: top (+ lateral) refined, then its 1x1 convolution and the resampling to width x height.
     // The official order is resampling first; the two commute (weights of a resampling sum to 1), and this way is a quarter of the work.
-    ggml_tensor* refinenet(int number, ggml_tensor* top, ggml_tensor* lateral, int width, int height) {
-        const std::string path = kScratch + ("rn" + std::to_string(number));
+    // suffix: of the chain, see fused.
+    ggml_tensor* refinenet(int number, ggml_tensor* top, ggml_tensor* lateral, int width, int height, const std::string& suffix) {
+        const std::string path = kScratch + ("rn" + std::to_string(number)) + suffix;
         if (lateral != nullptr) top = ggml_add(g_.context, top, residual_unit(lateral, path + ".rc1"));
         ggml_tensor* map = interpolate(g_, conv_2d(g_, residual_unit(top, path + ".rc2"), path + ".out"), width, height);
-        g_.stage("refinenet." + std::to_string(number), map, shape_of(map));
+        g_.stage("refinenet" + suffix + "." + std::to_string(number), map, shape_of(map));
         return map;
+    }
+
+    // The chain from the coarsest level to the finest, and twice its size. suffix: "" for depth, "_aux" for rays.
+    ggml_tensor* fused(const std::array<ggml_tensor*, 4>& levels, const std::string& suffix) {
+        const auto width = [&](int i) { return static_cast<int>(levels[i]->ne[0]); };
+        const auto height = [&](int i) { return static_cast<int>(levels[i]->ne[1]); };
+        ggml_tensor* map = refinenet(4, levels[3], nullptr, width(2), height(2), suffix);
+        map = refinenet(3, map, levels[2], width(1), height(1), suffix);
+        map = refinenet(2, map, levels[1], width(0), height(0), suffix);
+        return refinenet(1, map, levels[0], 2 * width(0), 2 * height(0), suffix);
+    }
+
+    // Ray of every cell (direction, origin) and its confidence, before the activation: [width, height, 7] at the size of `map`.
+    ggml_tensor* rays(ggml_tensor* map) {
+        for (int i = 0; i < 5; ++i) map = conv_2d(g_, map, "head.scratch.out1_aux." + std::to_string(i));
+        const int width = static_cast<int>(map->ne[0]), height = static_cast<int>(map->ne[1]), channels = static_cast<int>(map->ne[2]);
+        kernels::PositionTable table;
+        if (hparams_.head.pos_embed) table = uv_embedding(width, height, channels, aspect_);
+        map = conv_2d(g_, interpolate(g_, map, width, height, std::move(table)), "head.scratch.out2a_aux");
+        const std::int64_t cells = map->ne[0] * map->ne[1], hidden = map->ne[2];
+        ggml_tensor* tokens = ggml_cont(g_.context, ggml_transpose(g_.context, ggml_reshape_2d(g_.context, map, cells, hidden)));
+        tokens = layer_norm(g_, tokens, "head.scratch.out2_aux_ln", kNormEps);
+        map = ggml_cont(g_.context, ggml_transpose(g_.context, tokens));
+        ConvOptions options;
+        options.relu_input = true;
+        return conv_2d(g_, ggml_reshape_3d(g_.context, map, width, height, hidden), "head.scratch.out2b_aux", options);
     }
 
     // The last map before the output branches, at the size of the picture.
@@ -92,19 +119,22 @@ class Head {
     float aspect_;
 };
 
+void stage_rays(Graph& g, ggml_tensor* logits) {
+    const std::int64_t width = logits->ne[0], height = logits->ne[1], channels = logits->ne[2] - 1;
+    const auto some = [&](std::int64_t first, std::int64_t count) {
+        return ggml_view_3d(g.context, logits, width, height, count, logits->nb[1], logits->nb[2], first * logits->nb[2]);
+    };
+    g.stage("ray", some(0, channels), {channels, height, width});
+    g.stage("ray_conf", ggml_scale_bias(g.context, ggml_exp(g.context, some(channels, 1)), 1.0f, 1.0f), {height, width});
+}
+
 }  // namespace
 
 HeadOutputs dpt(Graph& g, const std::array<ggml_tensor*, 4>& taps, const Hparams& hparams, Grid grid, Size picture, bool sky) {
     Head head(g, hparams, grid, picture);
     std::array<ggml_tensor*, 4> levels;
     for (int i = 0; i < 4; ++i) levels[i] = head.level(taps[i], i);
-    const auto width = [&](int i) { return static_cast<int>(levels[i]->ne[0]); };
-    const auto height = [&](int i) { return static_cast<int>(levels[i]->ne[1]); };
-    ggml_tensor* fused = head.refinenet(4, levels[3], nullptr, width(2), height(2));
-    fused = head.refinenet(3, fused, levels[2], width(1), height(1));
-    fused = head.refinenet(2, fused, levels[1], width(0), height(0));
-    fused = head.refinenet(1, fused, levels[0], 2 * width(0), 2 * height(0));
-    ggml_tensor* map = head.full_size(fused);
+    ggml_tensor* map = head.full_size(head.fused(levels, ""));
     HeadOutputs outputs;
     outputs.logits = head.output(map, "head.scratch.out2");
     g.stage("logits", outputs.logits, shape_of(outputs.logits));
@@ -112,6 +142,7 @@ HeadOutputs dpt(Graph& g, const std::array<ggml_tensor*, 4>& taps, const Hparams
         outputs.sky_logits = head.output(map, "head.scratch.sky_out2");
         g.stage("sky_logits", outputs.sky_logits, shape_of(outputs.sky_logits));
     }
+    if (hparams.has_rays) stage_rays(g, head.rays(head.fused(levels, "_aux")));
     return outputs;
 }
 

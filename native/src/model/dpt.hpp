@@ -13,7 +13,7 @@ struct HeadOutputs {
     ggml_tensor* sky_logits = nullptr;  // [width, height, 1], or nullptr
 };
 
-// taps: [tap_dim, patches] each. picture: processed size.
+// taps: [tap_dim, patches] each. picture: processed size. Rays are stages only: their nodes are computed when they are asked for.
 HeadOutputs dpt(Graph& g, const std::array<ggml_tensor*, 4>& taps, const Hparams& hparams, Grid grid, Size picture, bool sky);
 
 }  // namespace da
