@@ -1,0 +1,91 @@
+"""The C library as a program meets it: installed into a folder of its own, found by CMake or pkg-config, used from C."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_model import any_view_model
+
+from depth_anything_ros import Engine
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "c_library"
+
+pytestmark = [pytest.mark.native, pytest.mark.timeout(1500)]  # the first time the engine is compiled
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Where the library is installed; it is built in build/c_library, with the ggml of `make build` where there is one."""
+    ggml = ROOT / ".local" / "ggml" / "lib" / "cmake" / "ggml"
+    found = [f"-Dggml_DIR={ggml}"] if ggml.is_dir() else []
+    run("cmake", "-S", ROOT / "native", "-B", BUILD, "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=ON", *found)
+    run("cmake", "--build", BUILD, "--parallel", 2)
+    folder = tmp_path_factory.mktemp("with space") / "prefix"
+    run("cmake", "--install", BUILD, "--prefix", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library_folder(prefix):
+    return next(prefix.rglob("libdepth_anything.so")).parent
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return any_view_model(tmp_path_factory.mktemp("models"))
+
+
+def depth_by_program(program, model, picture, folder):
+    """float32 [h, w] of the example `program` for uint8 RGB `picture`."""
+    height, width, _ = picture.shape
+    (folder / "picture.ppm").write_bytes(b"P6\n%d %d\n255\n" % (width, height) + picture.tobytes())
+    run(program, model, folder / "picture.ppm", folder / "depth.pfm")
+    kind, size, scale, values = (folder / "depth.pfm").read_bytes().split(b"\n", 3)
+    assert (kind, scale) == (b"Pf", b"-1.0")
+    width, height = map(int, size.split())
+    return np.frombuffer(values, "<f4").reshape(height, width)[::-1]
+
+
+@pytest.mark.parametrize("static", ["OFF", "ON"])
+def test_example_on_the_installed_package_gives_the_depth_of_python(prefix, model, photo, tmp_path, static):
+    run("cmake", "-S", ROOT / "native" / "example", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DSTATIC={static}")
+    run("cmake", "--build", tmp_path / "build")
+    found = depth_by_program(tmp_path / "build" / "depth", model, photo, tmp_path)
+    with Engine.load(model) as engine:
+        expected = engine.infer(photo).depth
+    assert found.shape == expected.shape and found.tobytes() == expected.tobytes()
+    linked = run("ldd", tmp_path / "build" / "depth")
+    assert ("libdepth_anything.so.1" in linked) == (static == "OFF")
+
+
+def test_a_c_compiler_and_the_installed_files_are_enough(prefix, library_folder, model, photo, tmp_path):
+    program = tmp_path / "depth"
+    run("cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", ROOT / "native" / "example" / "depth.c", "-o", program,
+        f"-I{prefix}/include", f"-L{library_folder}", "-ldepth_anything", f"-Wl,-rpath,{library_folder}")  # fmt: skip
+    assert np.isfinite(depth_by_program(program, model, photo, tmp_path)).all()
+    refused = subprocess.run([program, tmp_path / "none.gguf", tmp_path / "picture.ppm", tmp_path / "out.pfm"], stderr=subprocess.PIPE)
+    assert refused.returncode == 1 and b"none.gguf" in refused.stderr and not (tmp_path / "out.pfm").exists()
+
+
+@pytest.mark.parametrize("name, option", [("libdepth_anything.so", "-D"), ("libdepth_anything.a", "-g")])
+def test_only_the_functions_of_the_header_are_visible(prefix, library_folder, name, option):
+    header = (prefix / "include" / "depth_anything" / "depth_anything.h").read_text()
+    declared = {line.split("(")[0].split()[-1].lstrip("*") for line in header.splitlines() if line.startswith("DA_API ")}
+    lines = run("nm", option, "--defined-only", library_folder / name).splitlines()
+    assert {line.split()[2] for line in lines if len(line.split()) == 3} == declared and len(declared) == 10
+
+
+def test_pkg_config_leads_to_the_installed_files(prefix, library_folder):
+    package = library_folder / "pkgconfig" / "depth_anything.pc"
+    folders = dict(line.split("=", 1) for line in package.read_text().splitlines() if "=" in line)
+    resolved = {name: Path(text.replace("${pcfiledir}", str(package.parent)).replace("${prefix}", folders["prefix"])
+                           .replace("${pcfiledir}", str(package.parent))).resolve() for name, text in folders.items()}  # fmt: skip
+    assert resolved == {"prefix": prefix.resolve(), "includedir": (prefix / "include").resolve(), "libdir": library_folder.resolve()}
