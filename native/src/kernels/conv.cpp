@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/vector.hpp"
+#include "kernels/tile.hpp"
 
 namespace da::kernels {
 
 namespace {
 
-constexpr int kGroup = 6;       // output channels per micro-kernel call: with 16 pixels 12 AVX2 registers
-constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kLanes
+// A micro-kernel call makes kPixels neighbouring pixels of kGroup output channels, in as many registers as there are.
+constexpr int kGroup = 6;
+constexpr int kPixels = kLanes >= 16 ? kLanes : kTileVectors * kLanes;
+constexpr int kPixelVectors = kPixels / kLanes;
+constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kPixels
 constexpr int kTileHeight = 4;
 constexpr int kTermsPerSum = 288;  // a long sum is made of short ones: the rounding error grows with the root of the shorter length
 
@@ -19,10 +22,10 @@ int groups_of(int channels) {
 }
 
 int tile_width(int output_width) {
-    return std::min(kTileWidth, (output_width + kLanes - 1) / kLanes * kLanes);
+    return std::min(kTileWidth, (output_width + kPixels - 1) / kPixels * kPixels);
 }
 
-// Where the pixels of a tile lie in scratch: one phase per stride step, so that 16 neighbouring outputs always read 16 neighbouring floats.
+// Where the pixels of a tile lie in scratch: one phase per stride step, so that neighbouring outputs always read neighbouring floats.
 struct Layout {
     int phase;    // floats of one phase of a row
     int row;      // floats of a row
@@ -73,25 +76,36 @@ void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout&
     }
 }
 
-// 16 pixels of kGroup channels: scratch points at the first input pixel of the first output pixel.
+using PixelSums = Vector[kGroup][kPixelVectors];
+
+// scratch points at the first input pixel of the first output pixel.
 template <int kernel>
 void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias,
-                  Vector* sums) {
+                  PixelSums& sums) {
     constexpr int channels_per_sum = kTermsPerSum / (kernel * kernel);
-    for (int o = 0; o < kGroup; ++o) sums[o] = broadcast(bias[o]);
+    for (int o = 0; o < kGroup; ++o) {
+        for (int v = 0; v < kPixelVectors; ++v) sums[o][v] = broadcast(bias[o]);
+    }
     for (int first = 0; first < conv.in_channels; first += channels_per_sum) {
         const int last = std::min(first + channels_per_sum, conv.in_channels);
-        Vector acc[kGroup] = {};
+        PixelSums acc = {};
         for (int c = first; c < last; ++c) {
             for (int ky = 0; ky < kernel; ++ky) {
                 for (int kx = 0; kx < kernel; ++kx) {
-                    const Vector pixels = load(scratch + c * layout.channel + ky * layout.row + layout.column(conv.stride, kx));
-                    for (int o = 0; o < kGroup; ++o) acc[o] += weights[o] * pixels;
+                    const float* source = scratch + c * layout.channel + ky * layout.row + layout.column(conv.stride, kx);
+                    Vector pixels[kPixelVectors];
+                    for (int v = 0; v < kPixelVectors; ++v) pixels[v] = load(source + v * kLanes);
+                    for (int o = 0; o < kGroup; ++o) {
+                        const Vector weight = broadcast(weights[o]);
+                        for (int v = 0; v < kPixelVectors; ++v) acc[o][v] += weight * pixels[v];
+                    }
                     weights += kGroup;
                 }
             }
         }
-        for (int o = 0; o < kGroup; ++o) sums[o] += acc[o];
+        for (int o = 0; o < kGroup; ++o) {
+            for (int v = 0; v < kPixelVectors; ++v) sums[o][v] += acc[o][v];
+        }
     }
 }
 
@@ -100,7 +114,7 @@ struct Output {
     int width, height;  // of the result
 };
 
-// Writes up to 16 pixels of one computed channel, at output pixel (x, y) before the shuffle.
+// Writes up to kLanes pixels of one computed channel, at output pixel (x, y) before the shuffle.
 void write(const ConvTask& task, const Output& output, int channel, int x, int y, int count, Vector sums) {
     if (task.relu_output) sums = relu(sums);
     const int s = task.conv->shuffle;
@@ -121,13 +135,15 @@ void run_tile(const ConvTask& task, const Output& output, const Tile& tile, cons
     for (int g = 0; g < groups_of(conv.out_channels); ++g) {
         const float* weights = conv.weights.data() + g * group_size;
         for (int r = 0; r < tile.height; ++r) {
-            for (int x = 0; x < tile.width; x += kLanes) {
-                Vector sums[kGroup];
+            for (int x = 0; x < tile.width; x += kPixels) {
+                PixelSums sums;
                 micro_kernel<kernel>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + g * kGroup,
                                      sums);
-                const int count = std::min(kLanes, tile.width - x);
                 for (int o = 0; o < kGroup && g * kGroup + o < conv.out_channels; ++o) {
-                    write(task, output, g * kGroup + o, tile.x + x, tile.y + r, count, sums[o]);
+                    for (int v = 0; v < kPixelVectors && x + v * kLanes < tile.width; ++v) {
+                        const int first = x + v * kLanes, count = std::min(kLanes, tile.width - first);
+                        write(task, output, g * kGroup + o, tile.x + first, tile.y + r, count, sums[o][v]);
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 // Two-dimensional convolution of a planar map, with everything that surrounds one in the DPT head folded in.
 //
 // Maps are planar: value (c, y, x) at [(c * height + y) * width + x]. The weights are packed once, in groups of kGroup output channels that
-// a micro-kernel holds in registers for 16 neighbouring pixels. Input is copied tile by tile into padded scratch that stays in the cache.
+// a micro-kernel holds in registers for some neighbouring pixels. Input is copied tile by tile into padded scratch that stays in the cache.
 #pragma once
 
 #include <atomic>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRowsPerPiece = 32;
 
-// Sum of term(value) over a row: sixteen sums side by side, then the rest.
+// Sum of term(value) over a row: one sum per lane, then the rest.
 template <typename Term>
 float sum_of(const float* row, int count, const Term& term) {
     Vector sums{};

@@ -1,4 +1,5 @@
-// The register tile of all matrix products: `rows` rows of A, read where they lie, times `vectors` x 16 columns of B, read along rows.
+// The register tile of all matrix products: `rows` rows of A, read where they lie, times `vectors` registers of columns of B, read along
+// rows.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +8,13 @@
 
 namespace da::kernels {
 
-// As many sums as the registers of the target hold beside the operands.
+// As many sums as the registers of the target hold beside the operands: 32 registers with AVX-512 and NEON, else 16.
 #if defined(__AVX512F__)
 constexpr int kTileRows = 12, kTileVectors = 2;
+#elif defined(__ARM_NEON)
+constexpr int kTileRows = 6, kTileVectors = 4;
 #else
-constexpr int kTileRows = 6, kTileVectors = 1;
+constexpr int kTileRows = 6, kTileVectors = 2;
 #endif
 constexpr int kPanel = kTileVectors * kLanes;
 
@@ -25,7 +28,7 @@ inline void clear(Sums<rows, vectors>& sums) {
     }
 }
 
-// sums += A[rows x depth] * B[depth x 16 vectors]; strides in floats.
+// sums += A[rows x depth] * B[depth x columns]; strides in floats.
 template <int rows, int vectors>
 inline void multiply(int depth, const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride,
                      Sums<rows, vectors>& sums) {

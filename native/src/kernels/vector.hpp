@@ -1,11 +1,18 @@
-// Sixteen floats as one value: a GCC/Clang vector, which the compiler lowers to what the target has (AVX-512, 2x AVX2, 4x NEON or SSE).
+// As many floats as one register of the target holds, as one value: a GCC/Clang vector. Wider ones would be legal, but compilers then keep
+// their parts in memory.
 #pragma once
 
 #include <cstring>
 
 namespace da::kernels {
 
+#if defined(__AVX512F__)
 constexpr int kLanes = 16;
+#elif defined(__AVX__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;  // SSE, NEON
+#endif
 
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
 

@@ -1,4 +1,4 @@
-// Exponential and error function of sixteen floats at a time, accurate to a few units in the last place.
+// Exponential and error function of a vector of floats, accurate to a few units in the last place.
 // The coefficients are our own least-squares fits of relative error; the bounds are measured by test_kernels.
 #pragma once
 
