@@ -8,12 +8,12 @@ from pathlib import Path
 
 from . import dataset, train
 
-PICTURES = ("--split validation --scenes 128", "--split test --scenes 256", "--split train --scenes 12000")
+PICTURES = ("--split validation --scenes 128", "--split test --scenes 256", "--split train --scenes 20000")
 STAGES = (  # small pictures first, the rate falls at full size; steps are counted through
-    "--net any-view --width 112 --steps 20000 --decay 0",
-    "--net any-view --width 224 --steps 26000 --decay 4000",
-    "--net metric --start any-view --width 112 --steps 14000 --decay 0",
-    "--net metric --width 224 --steps 20000 --decay 4000",
+    "--net any-view --workers 2 --width 112 --steps 30000 --decay 0",
+    "--net any-view --workers 2 --width 224 --batch 8 --steps 38000 --decay 5000",
+    "--net metric --workers 2 --start any-view --width 112 --steps 10000 --decay 0",
+    "--net metric --workers 2 --width 224 --batch 8 --steps 18000 --decay 5000",
 )
 
 
