@@ -19,7 +19,7 @@ TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points"
 
 DOUBTFUL = {
     **dict.fromkeys(
-        ("seeded-any-view", "seeded-mono", "seeded-metric", "seeded-swiglu", "seeded-v2", "seeded-v2-metric"),
+        ("seeded-any-view", "seeded-mono", "seeded-metric", "seeded-rays", "seeded-swiglu", "seeded-v2", "seeded-v2-metric"),
         "has random weights: its depth means nothing",
     ),
     **dict.fromkeys(("DA3-NANO", "DA3METRIC-NANO"), "is a small model for demos: do not steer by its depth"),

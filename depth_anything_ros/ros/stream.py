@@ -84,10 +84,11 @@ class CameraStream:
 
     def _subscribe(self) -> None:
         create, info_topic, take_info = self._node.create_subscription, self._info_topic(), self._infos.add
+        # The executor serves them in this order: a calibration that comes together with its picture is there first.
         self._subscriptions = [
-            create(Image, "image", self._take, qos.image_input(), qos_overriding_options=qos.overrides()),
             create(CameraInfo, info_topic, take_info, qos.info_input()),
             create(CameraInfo, info_topic, take_info, qos.latched_info_input(), event_callbacks=qos.silent_about_mismatch()),
+            create(Image, "image", self._take, qos.image_input(), qos_overriding_options=qos.overrides()),
         ]
 
     def _unsubscribe(self) -> None:
