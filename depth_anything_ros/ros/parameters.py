@@ -41,7 +41,7 @@ _PROCESSING = {one.name: one.default for one in fields(ProcessingOptions)}
 TABLE: tuple[Entry, ...] = (
     Entry("model", "", "GGUF file, or the name of a fetched model such as da3-small; required.", read_only=True),
     Entry("device", "cpu", "Where the network runs; this version knows cpu.", read_only=True),
-    Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", True, (0, 1024)),
+    Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", True, (0, 256)),
     Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", True, (0, 4096)),
     Entry("autostart", True, "The node configures and activates itself; false leaves that to a lifecycle manager.", read_only=True),
     Entry(
