@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-
-from sensor_msgs.msg import CameraInfo, Image
+from typing import TYPE_CHECKING
 
 from depth_anything_ros import geometry
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.ros.messages import calibration_from, stamp_ns
 from depth_anything_ros.types import Intrinsics
+
+if TYPE_CHECKING:
+    from sensor_msgs.msg import CameraInfo, Image
 
 _KEPT = 32
 

@@ -1,4 +1,4 @@
-"""Counters of the running node and their DiagnosticArrays: `/diagnostics` (health, 1 Hz) and `depth/timing` (one per frame)."""
+"""Counters of the running node and their statuses on `/diagnostics` (health, 1 Hz)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from std_msgs.msg import Header
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-from depth_anything_ros.types import ModelInfo, Products
-
-TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points", "total", "age")
-"""Keys of `depth/timing` in milliseconds; `dropped` and `processed` (counts) follow."""
+from depth_anything_ros.types import ModelInfo
 
 DOUBTFUL = {
     **dict.fromkeys(
@@ -132,17 +128,6 @@ def _doubt(info: ModelInfo) -> str:
     if info.license == "unknown":
         return f"{info.checkpoint or 'the model'} is no published checkpoint: what its depth means and its licence are not known"
     return ""
-
-
-def timing_array(
-    header: Header, node_name: str, products: Products, total: float, age: float, counts: Mapping[str, int]
-) -> DiagnosticArray:
-    """`depth/timing` of one frame. total: seconds from taking the frame to its last image; age: seconds from its stamp until then."""
-    seconds = {**products.timings, "total": total, "age": age}
-    values = {f"{key}_ms": f"{1e3 * seconds[key]:.3f}" for key in TIMING_KEYS}
-    values.update({key: str(count) for key, count in counts.items()})
-    status = _status(f"{node_name}: timing", products.frame.frame_id, DiagnosticStatus.OK, "", values)
-    return DiagnosticArray(header=header, status=[status])
 
 
 def _status(name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:

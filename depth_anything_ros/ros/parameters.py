@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.node import Node
-from rclpy.parameter import Parameter
+from typing import TYPE_CHECKING
 
 from depth_anything_ros.depth import SKY_POLICIES
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.pipeline import ProcessingOptions
+
+if TYPE_CHECKING:
+    from rcl_interfaces.msg import ParameterDescriptor
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter
 
 Value = str | int | float | bool
 
@@ -137,6 +139,9 @@ def _check(entry: Entry, value: Value) -> None:
 
 
 def _descriptor(entry: Entry) -> ParameterDescriptor:
+    # Imported here, so that the replay of bags reads the same table without ROS.
+    from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+
     descriptor = ParameterDescriptor(
         description=entry.description,
         read_only=entry.read_only,

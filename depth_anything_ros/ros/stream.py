@@ -19,10 +19,13 @@ from sensor_msgs.msg import CameraInfo, Image
 from depth_anything_ros.errors import DepthAnythingError, InputError
 from depth_anything_ros.pipeline import InfersDepth, process
 from depth_anything_ros.ros import calibration, diagnostics, qos
+from depth_anything_ros.ros.live_messages import make_live
 from depth_anything_ros.ros.messages import frame_from, stamp_ns
-from depth_anything_ros.ros.outputs import TIMING, Outputs, wanted_products
+from depth_anything_ros.ros.outputs import Outputs
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.throttle import LogThrottle
+from depth_anything_ros.ros.timing import timing_array
+from depth_anything_ros.ros.topics import TIMING, wanted_products
 from depth_anything_ros.worker import LatestFrameWorker
 
 
@@ -122,7 +125,7 @@ class CameraStream:
         if TIMING in topics:
             total, name = time.perf_counter() - started, self._node.get_name()
             counts = {"dropped": self._worker.dropped, "processed": self._health.processed}
-            self._outputs.publish_timing(diagnostics.timing_array(image.header, name, products, total, age, counts))
+            self._outputs.publish_timing(timing_array(make_live, image.header, name, products, total, age, counts))
 
     def _view_of(self, image: Image, options: NodeOptions) -> calibration.CameraView:
         match = self._infos.match(stamp_ns(image.header.stamp))

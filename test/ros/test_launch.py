@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from depth_anything_ros.ros.depth_node import NODE_NAME
-from depth_anything_ros.ros.outputs import topics_of
 from depth_anything_ros.ros.parameters import TABLE
+from depth_anything_ros.ros.topics import topics_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "launch" / "depth.launch.py"
