@@ -36,7 +36,14 @@ def stamp_ns(stamp: Any) -> int:
 
 def frame_from(image: Any, intrinsics: Intrinsics | None) -> Frame:
     """The picture of a message, its pixels a view of the message's data where the encoding allows. Raises InputError."""
-    pixels, bgr = view_pixels(image.data, width=image.width, height=image.height, step=image.step, encoding=image.encoding)
+    pixels, bgr = view_pixels(
+        image.data,
+        width=image.width,
+        height=image.height,
+        step=image.step,
+        encoding=image.encoding,
+        big_endian=bool(image.is_bigendian),
+    )
     return Frame(pixels, bgr, intrinsics, stamp_ns(image.header.stamp), image.header.frame_id)
 
 
