@@ -13,6 +13,7 @@ class EngineOptions:
     cached_sizes: int
     memory_limit: int
     metric_model: str
+    instruction_set: str
     def __init__(
         self,
         *,
@@ -22,6 +23,7 @@ class EngineOptions:
         cached_sizes: int = 4,
         memory_limit: int = 0,
         metric_model: str = "",
+        instruction_set: str = "",
     ) -> None: ...
 
 class NativeEngine:

@@ -61,6 +61,7 @@ class ModelInfo:
     """Number of scalars in the tensors of the file."""
     file_bytes: int
     device: str
+    instruction_set: str
 
 
 @dataclass(frozen=True)

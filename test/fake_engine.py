@@ -26,6 +26,7 @@ METRIC = ModelInfo(
     parameters=1,
     file_bytes=1,
     device="cpu",
+    instruction_set="avx2",
 )
 ANY_VIEW = replace(
     METRIC,

@@ -38,6 +38,7 @@ py::dict info_dict(const ModelInfo& info) {
     result["parameters"] = info.parameters;
     result["file_bytes"] = info.file_bytes;
     result["device"] = info.device;
+    result["instruction_set"] = info.instruction_set;
     return result;
 }
 
@@ -100,17 +101,18 @@ py::array_t<std::uint8_t> preprocess_array(const py::array& pixels, bool bgr, in
 void register_engine(py::module_& module) {
     py::class_<EngineOptions>(module, "EngineOptions")
         .def(py::init([](int threads, const std::string& device, int resolution, int cached_sizes, std::uint64_t memory_limit,
-                         const std::string& metric_model) {
-                 return EngineOptions{threads, device, resolution, cached_sizes, memory_limit, metric_model};
+                         const std::string& metric_model, const std::string& instruction_set) {
+                 return EngineOptions{threads, device, resolution, cached_sizes, memory_limit, metric_model, instruction_set};
              }),
              py::kw_only(), py::arg("threads") = 0, py::arg("device") = "cpu", py::arg("resolution") = 0, py::arg("cached_sizes") = 4,
-             py::arg("memory_limit") = 0, py::arg("metric_model") = "")
+             py::arg("memory_limit") = 0, py::arg("metric_model") = "", py::arg("instruction_set") = "")
         .def_readonly("threads", &EngineOptions::threads)
         .def_readonly("device", &EngineOptions::device)
         .def_readonly("resolution", &EngineOptions::resolution)
         .def_readonly("cached_sizes", &EngineOptions::cached_sizes)
         .def_readonly("memory_limit", &EngineOptions::memory_limit)
-        .def_readonly("metric_model", &EngineOptions::metric_model);
+        .def_readonly("metric_model", &EngineOptions::metric_model)
+        .def_readonly("instruction_set", &EngineOptions::instruction_set);
 
     py::class_<Engine>(module, "NativeEngine")
         .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"),

@@ -44,7 +44,8 @@ int allowed_cores() {
     return std::clamp(std::min(affinity_cores(), quota_cores()), 1, kMostThreads);
 }
 
-Backend::Backend(const std::string& device, int threads) : name_(device), threads_(checked_threads(threads)) {
+Backend::Backend(const std::string& device, int threads, const std::string& instruction_set)
+    : name_(device), threads_(checked_threads(threads)), kernels_(kernels::kernel_set(instruction_set)) {
     if (device != "cpu") {
         throw Error("device.unavailable", "Device '" + device + "' is not in this build; its only device is 'cpu'.");
     }

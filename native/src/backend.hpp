@@ -1,4 +1,4 @@
-// The device that graphs run on, and the threads of our own kernels.
+// The device that graphs run on, and the instruction set and threads of our own kernels.
 #pragma once
 
 #include <atomic>
@@ -6,6 +6,7 @@
 
 #include "ggml-cpp.h"
 #include "ggml-cpu.h"
+#include "kernels/kernel_set.hpp"
 #include "thread_pool.hpp"
 
 namespace da {
@@ -15,11 +16,13 @@ int allowed_cores();
 
 class Backend {
   public:
-    // Throws Error("option.range") for an impossible number of threads, Error("device.unavailable") for a device that is not in this build.
-    Backend(const std::string& device, int threads);
+    // instruction_set: of our own kernels, empty for the best one. Throws Error("option.range") for an impossible number of threads,
+    // Error("device.unavailable") for a device or an instruction set that this build or this machine does not have.
+    Backend(const std::string& device, int threads, const std::string& instruction_set);
 
     ggml_backend_t handle() const { return backend_.get(); }
     ThreadPool& threads() { return threads_; }
+    const kernels::KernelSet& kernels() const { return kernels_; }
     const std::string& name() const { return name_; }
 
     // Set from any thread; a running graph ends soon after, also inside our own kernels.
@@ -31,6 +34,7 @@ class Backend {
   private:
     std::string name_;
     ThreadPool threads_;
+    const kernels::KernelSet& kernels_;
     std::atomic<bool> cancelled_{false};
     ggml_backend_ptr backend_;
 };

@@ -58,7 +58,7 @@ void check_focal(const std::optional<FocalLength>& focal) {
 struct Engine::Impl {
     // In the order of their lives: what comes later refers to what comes earlier.
     Impl(const std::string& path, const EngineOptions& chosen)
-        : options(checked(chosen)), backend(options.device, options.threads), network(path, options, backend) {
+        : options(checked(chosen)), backend(options.device, options.threads, options.instruction_set), network(path, options, backend) {
         if (!options.metric_model.empty()) add_metric_network();
         const Hparams& hparams = network.hparams();
         const bool any_view = hparams.architecture == Architecture::any_view, mono = hparams.architecture == Architecture::mono;
@@ -74,7 +74,8 @@ struct Engine::Impl {
                 hparams.vit.patch_size,
                 network.weights().parameters() + (metric ? metric->weights().parameters() : 0),
                 network.file().bytes() + (metric ? metric->file().bytes() : 0),
-                backend.name()};
+                backend.name(),
+                backend.kernels().name};
     }
 
     void add_metric_network() {

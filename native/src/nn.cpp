@@ -101,16 +101,17 @@ ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tenso
     task.in = static_cast<int>(weight->ne[0]);
     task.out = static_cast<int>(weight->ne[1]);
     task.gelu = options.gelu;
-    g.scratch.reserve(kernels::gemm_scratch());
+    g.scratch.reserve(g.kernels.gemm_scratch());
     Sources sources({x, weight, bias, options.scale, options.residual});
-    return kernel_node(
-        g, sources, {weight->ne[1], x->ne[1], 1},
-        [=, threads = g.threads.threads(), &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-            kernels::GemmTask product = task;
-            product.weights.data = result->src[1]->data;
-            const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
-            run_gemm(product, rows_view(result->src[0]), operands, target(result), threads, scratch, next, cancelled);
-        });
+    return kernel_node(g, sources, {weight->ne[1], x->ne[1], 1},
+                       [=, threads = g.threads.threads(), &set = g.kernels, &cancelled = g.cancelled](
+                           const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                           kernels::GemmTask product = task;
+                           product.weights.data = result->src[1]->data;
+                           const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3),
+                                                                sources.values(result, 4)};
+                           set.run_gemm(product, rows_view(result->src[0]), operands, target(result), threads, scratch, next, cancelled);
+                       });
 }
 
 ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
@@ -120,10 +121,11 @@ ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const Lin
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
     const kernels::NormTask task{static_cast<int>(x->ne[0]), eps};
     Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
-    return kernel_node(
-        g, sources, {x->ne[0], x->ne[1], 1}, [=, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-            run_norm(task, rows_view(result->src[0]), floats(result->src[1]), floats(result->src[2]), target(result), next, cancelled);
-        });
+    return kernel_node(g, sources, {x->ne[0], x->ne[1], 1},
+                       [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                           set.run_norm(task, rows_view(result->src[0]), floats(result->src[1]), floats(result->src[2]), target(result),
+                                        next, cancelled);
+                       });
 }
 
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options) {
@@ -133,18 +135,19 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
     const auto weight = [&](const std::string& path, const char* part) { return path.empty() ? nullptr : g.weights.tensor(path + part); };
     Sources sources({qkv, weight(options.q_norm, ".weight"), weight(options.q_norm, ".bias"), weight(options.k_norm, ".weight"),
                      weight(options.k_norm, ".bias"), options.rope});
-    ggml_tensor* prepared = kernel_node(g, sources, {static_cast<std::int64_t>(kernels::prepared_floats(task)), 1, 1},
-                                        [=, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-                                            const kernels::HeadNorm q_norm{sources.values(result, 1), sources.values(result, 2)};
-                                            const kernels::HeadNorm k_norm{sources.values(result, 3), sources.values(result, 4)};
-                                            run_prepare(task, qkv_view(result->src[0]), q_norm, k_norm, sources.values(result, 5),
-                                                        target(result), next, cancelled);
-                                        });
-    g.scratch.reserve(kernels::attention_scratch(task));
+    ggml_tensor* prepared = kernel_node(
+        g, sources, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
+        [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+            const kernels::HeadNorm q_norm{sources.values(result, 1), sources.values(result, 2)};
+            const kernels::HeadNorm k_norm{sources.values(result, 3), sources.values(result, 4)};
+            set.run_prepare(task, qkv_view(result->src[0]), q_norm, k_norm, sources.values(result, 5), target(result), next, cancelled);
+        });
+    g.scratch.reserve(g.kernels.attention_scratch(task));
     Sources both({prepared, qkv});
     return kernel_node(g, both, {channels, tokens, 1},
-                       [=, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                           run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), target(result), scratch, next, cancelled);
+                       [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                           set.run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), target(result), scratch, next,
+                                             cancelled);
                        });
 }
 
@@ -152,25 +155,26 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
     const kernels::PackedConv& conv = g.weights.conv(path);
     const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
               height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
-    g.scratch.reserve(kernels::conv_scratch(conv, width));
+    g.scratch.reserve(g.kernels.conv_scratch(conv, width));
     Sources sources({x, options.residual});
-    return kernel_node(g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
-                       [=, &conv, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                           const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1)};
-                           run_conv(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
-                       });
+    return kernel_node(
+        g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
+        [=, &conv, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+            const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1)};
+            set.run_conv(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+        });
 }
 
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
     const int channels = static_cast<int>(x->ne[2]);
-    g.scratch.reserve(kernels::interpolate_scratch(static_cast<int>(x->ne[0])));
+    g.scratch.reserve(g.kernels.interpolate_scratch({channels, width, height, nullptr}, static_cast<int>(x->ne[0])));
     Sources sources({x});
-    return kernel_node(
-        g, sources, {width, height, channels},
-        [=, table = std::move(table), &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-            const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
-            run_interpolate(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
-        });
+    return kernel_node(g, sources, {width, height, channels},
+                       [=, table = std::move(table), &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch,
+                                                                                                 std::atomic<int>& next) {
+                           const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
+                           set.run_interpolate(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+                       });
 }
 
 }  // namespace da

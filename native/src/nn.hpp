@@ -11,10 +11,7 @@
 #include <vector>
 
 #include "ggml-cpp.h"
-#include "kernels/attention.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/interpolate.hpp"
-#include "kernels/norm.hpp"
+#include "kernels/kernel_set.hpp"
 #include "thread_pool.hpp"
 #include "weights.hpp"
 
@@ -67,6 +64,7 @@ struct Graph {
     ggml_context* constants_context;
     const Weights& weights;
     const std::atomic<bool>& cancelled;
+    const kernels::KernelSet& kernels;
     ThreadPool& threads;
     Scratch& scratch;
     std::vector<std::string> wanted_stages;

@@ -40,8 +40,17 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
       context_(tensors_only(most_nodes(key_.views), ggml_graph_overhead_custom(most_nodes(key_.views), false))),
       constants_context_(tensors_only(kMostConstantsOfView * key_.views, 0)),
       allocator_(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend.handle()))),
-      graph_(new Graph{
-          context_.get(), constants_context_.get(), weights, backend.cancelled(), backend.threads(), scratch_, key_.stages, {}, {}, {}}) {
+      graph_(new Graph{context_.get(),
+                       constants_context_.get(),
+                       weights,
+                       backend.cancelled(),
+                       backend.kernels(),
+                       backend.threads(),
+                       scratch_,
+                       key_.stages,
+                       {},
+                       {},
+                       {}}) {
     build(hparams);
     check_stages(key_.stages);
     allocate(memory_limit);

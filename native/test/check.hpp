@@ -36,12 +36,29 @@ inline std::string thrown(const char* file, int line, const std::string& code, c
     fail(file, line, "no error, expected " + code);
 }
 
+// Runs a part of a test; its failure names the part.
+inline void named(const std::string& part, const std::function<void()>& run) {
+    try {
+        run();
+    } catch (const std::exception& error) {
+        throw std::runtime_error(part + ": " + error.what());
+    }
+}
+
 }  // namespace check
 
 #define TEST(group, name)                                                                             \
     static void group##_##name();                                                                     \
     static const check::Registration registration_##group##_##name(#group "." #name, group##_##name); \
     static void group##_##name()
+
+// Run once for each instruction set that this processor has, as `set`.
+#define KERNEL_TEST(group, test)                                                                                                        \
+    static void group##_##test##_of(const da::kernels::KernelSet& set);                                                                 \
+    TEST(group, test) {                                                                                                                 \
+        for (const auto* usable : da::kernels::usable_kernel_sets()) check::named(usable->name, [&] { group##_##test##_of(*usable); }); \
+    }                                                                                                                                   \
+    static void group##_##test##_of([[maybe_unused]] const da::kernels::KernelSet& set)
 
 #define CHECK(condition)                                               \
     do {                                                               \

@@ -11,6 +11,7 @@
 #include "backend.hpp"
 #include "check.hpp"
 #include "depth_anything/engine.hpp"
+#include "kernels/kernel_set.hpp"
 #include "toy_model.hpp"
 
 namespace {
@@ -90,12 +91,36 @@ TEST(engine, depth_does_not_depend_on_the_number_of_threads) {
     const Picture picture(200, 130);
     da::EngineOptions options = threads(1);
     options.resolution = 196;
-    const da::Prediction expected = da::Engine(file.path(), options).infer(picture.view(), {});
-    for (const int count : {2, 3, 7}) {
-        options.threads = count;
-        const da::Prediction found = da::Engine(file.path(), options).infer(picture.view(), {});
-        CHECK(found.depth.values == expected.depth.values && found.confidence->values == expected.confidence->values);
+    for (const da::kernels::KernelSet* set : da::kernels::usable_kernel_sets()) {
+        options.instruction_set = set->name;
+        options.threads = 1;
+        const da::Prediction expected = da::Engine(file.path(), options).infer(picture.view(), {});
+        for (const int count : {2, 3, 7}) {
+            options.threads = count;
+            const da::Prediction found = da::Engine(file.path(), options).infer(picture.view(), {});
+            CHECK(found.depth.values == expected.depth.values && found.confidence->values == expected.confidence->values);
+        }
     }
+}
+
+TEST(engine, instruction_sets_agree_and_the_best_one_is_chosen) {
+    const toy::File file(toy::any_view());
+    const Picture picture(200, 130);
+    const auto usable = da::kernels::usable_kernel_sets();
+    da::EngineOptions options = threads(2);
+    da::Engine best(file.path(), options);
+    CHECK(best.info().instruction_set == usable.front()->name);
+    const da::Prediction expected = best.infer(picture.view(), {});
+    for (const da::kernels::KernelSet* set : usable) {
+        options.instruction_set = set->name;
+        da::Engine engine(file.path(), options);
+        CHECK(engine.info().instruction_set == set->name);
+        const da::Prediction found = engine.infer(picture.view(), {});
+        for (std::size_t i = 0; i < found.depth.values.size(); ++i)
+            CHECK(std::abs(found.depth.values[i] / expected.depth.values[i] - 1) < 1e-4);
+    }
+    options.instruction_set = "mmx";
+    CHECK_CONTAINS(CHECK_ERROR("device.unavailable", da::Engine(file.path(), options)), usable.front()->name);
 }
 
 TEST(engine, case_31_the_same_picture_gives_the_same_bytes) {

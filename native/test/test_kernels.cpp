@@ -4,12 +4,12 @@
 #include <random>
 
 #include "check.hpp"
-#include "kernels/conv.hpp"
-#include "kernels/interpolate.hpp"
+#include "kernels/kernel_set.hpp"
 
 namespace {
 
 using da::kernels::ConvTask;
+using da::kernels::KernelSet;
 using da::kernels::MapView;
 using da::kernels::PackedConv;
 using Floats = std::vector<float>;
@@ -24,10 +24,10 @@ Floats random_values(std::size_t count, unsigned seed) {
 
 const std::atomic<bool> kNotCancelled{false};
 
-Floats run(const ConvTask& task, MapView input, std::size_t size) {
-    Floats output(size, -1e9f), scratch(da::kernels::conv_scratch(*task.conv, da::kernels::conv_extent(*task.conv, input.width)));
+Floats run(const KernelSet& set, const ConvTask& task, MapView input, std::size_t size) {
+    Floats output(size, -1e9f), scratch(set.conv_scratch(*task.conv, da::kernels::conv_extent(*task.conv, input.width)));
     std::atomic<int> next{0};
-    da::kernels::run_conv(task, input, output.data(), scratch.data(), next, kNotCancelled);
+    set.run_conv(task, input, output.data(), scratch.data(), next, kNotCancelled);
     return output;
 }
 
@@ -51,7 +51,7 @@ double naive(const Shape& s, const Floats& x, const Floats& w, bool relu, int o,
     return sum;
 }
 
-void check_conv(const Shape& s, bool relu_input, bool relu_output, bool with_residual) {
+void check_conv(const KernelSet& set, const Shape& s, bool relu_input, bool relu_output, bool with_residual) {
     const Floats x = random_values(static_cast<std::size_t>(s.in) * s.width * s.height, 1);
     const Floats w = random_values(static_cast<std::size_t>(s.out) * s.in * s.kernel * s.kernel, 2), bias = random_values(s.out, 3);
     const PackedConv conv = da::kernels::pack_conv(w.data(), bias.data(), s.in, s.out, s.kernel, s.stride);
@@ -59,7 +59,7 @@ void check_conv(const Shape& s, bool relu_input, bool relu_output, bool with_res
     const std::size_t size = static_cast<std::size_t>(s.out) * width * height;
     const Floats residual = random_values(size, 4);
     const Floats found =
-        run({&conv, relu_input, relu_output, with_residual ? residual.data() : nullptr}, {x.data(), s.width, s.height}, size);
+        run(set, {&conv, relu_input, relu_output, with_residual ? residual.data() : nullptr}, {x.data(), s.width, s.height}, size);
     for (int o = 0; o < s.out; ++o) {
         for (int y = 0; y < height; ++y) {
             for (int xx = 0; xx < width; ++xx) {
@@ -75,22 +75,22 @@ void check_conv(const Shape& s, bool relu_input, bool relu_output, bool with_res
 
 }  // namespace
 
-TEST(kernels, conv_of_odd_sizes) {
+KERNEL_TEST(kernels, conv_of_odd_sizes) {
     for (const Shape& shape : {Shape{3, 7, 3, 1, 17, 9}, Shape{5, 6, 3, 1, 1, 1}, Shape{4, 13, 3, 2, 19, 11}, Shape{2, 3, 3, 2, 2, 1},
                                Shape{9, 2, 1, 1, 33, 5}, Shape{1, 1, 3, 1, 97, 3}, Shape{8, 12, 3, 1, 200, 6}}) {
-        check_conv(shape, false, false, false);
-        check_conv(shape, true, false, true);
-        check_conv(shape, false, true, false);
+        check_conv(set, shape, false, false, false);
+        check_conv(set, shape, true, false, true);
+        check_conv(set, shape, false, true, false);
     }
 }
 
-TEST(kernels, transposed_conv_is_its_definition) {
+KERNEL_TEST(kernels, transposed_conv_is_its_definition) {
     constexpr int in = 3, out = 5, width = 7, height = 4;
     for (const int kernel : {2, 4}) {
         const Floats x = random_values(in * width * height, 1), w = random_values(static_cast<std::size_t>(in) * out * kernel * kernel, 2);
         const Floats bias = random_values(out, 3);
         const PackedConv conv = da::kernels::pack_transposed_conv(w.data(), bias.data(), in, out, kernel);
-        const Floats found = run({&conv, false, false, nullptr}, {x.data(), width, height},
+        const Floats found = run(set, {&conv, false, false, nullptr}, {x.data(), width, height},
                                  static_cast<std::size_t>(out) * width * height * kernel * kernel);
         for (int o = 0; o < out; ++o) {
             for (int y = 0; y < height * kernel; ++y) {
@@ -107,22 +107,23 @@ TEST(kernels, transposed_conv_is_its_definition) {
     }
 }
 
-TEST(kernels, conv_of_large_and_tiny_values) {
+KERNEL_TEST(kernels, conv_of_large_and_tiny_values) {
     const Floats x = {1e30f, -1e-30f, 0.0f, 3.0f}, w = {1.0f};
     const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
-    CHECK(run({&conv, false, false, nullptr}, {x.data(), 4, 1}, 4) == x);
+    CHECK(run(set, {&conv, false, false, nullptr}, {x.data(), 4, 1}, 4) == x);
 }
 
-TEST(kernels, interpolation_with_aligned_corners) {
+KERNEL_TEST(kernels, interpolation_with_aligned_corners) {
     constexpr int channels = 4, width = 5, height = 3;
     const Floats x = random_values(channels * width * height, 1);
     for (const auto& [to_width, to_height] : {std::pair{9, 5}, std::pair{5, 3}, std::pair{1, 1}, std::pair{16, 40}}) {
         da::kernels::PositionTable table{random_values(static_cast<std::size_t>(channels / 2) * to_width, 2),
                                          random_values(static_cast<std::size_t>(channels / 2) * to_height, 3)};
-        Floats output(static_cast<std::size_t>(channels) * to_width * to_height), scratch(da::kernels::interpolate_scratch(width));
+        Floats output(static_cast<std::size_t>(channels) * to_width * to_height),
+            scratch(set.interpolate_scratch({channels, to_width, to_height, nullptr}, width));
         std::atomic<int> next{0};
-        da::kernels::run_interpolate({channels, to_width, to_height, &table}, {x.data(), width, height}, output.data(), scratch.data(),
-                                     next, kNotCancelled);
+        set.run_interpolate({channels, to_width, to_height, &table}, {x.data(), width, height}, output.data(), scratch.data(), next,
+                            kNotCancelled);
         for (int c = 0; c < channels; ++c) {
             for (int v = 0; v < to_height; ++v) {
                 for (int u = 0; u < to_width; ++u) {
@@ -143,12 +144,12 @@ TEST(kernels, interpolation_with_aligned_corners) {
     }
 }
 
-TEST(kernels, a_cancelled_kernel_does_nothing) {
+KERNEL_TEST(kernels, a_cancelled_kernel_does_nothing) {
     const Floats x(16, 1.0f), w = {1.0f};
     const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
-    Floats output(16, -1.0f), scratch(da::kernels::conv_scratch(conv, 16));
+    Floats output(16, -1.0f), scratch(set.conv_scratch(conv, 16));
     std::atomic<int> next{0};
     const std::atomic<bool> cancelled{true};
-    da::kernels::run_conv({&conv, false, false, nullptr}, {x.data(), 16, 1}, output.data(), scratch.data(), next, cancelled);
+    set.run_conv({&conv, false, false, nullptr}, {x.data(), 16, 1}, output.data(), scratch.data(), next, cancelled);
     CHECK(output == Floats(16, -1.0f));
 }

@@ -6,10 +6,7 @@
 #include "check.hpp"
 #include "ggml-cpu.h"
 #include "ggml.h"
-#include "kernels/attention.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/norm.hpp"
-#include "kernels/vector_math.hpp"
+#include "kernels/kernel_set.hpp"
 
 namespace {
 
@@ -34,17 +31,18 @@ struct Layer {
     int in, out, rows;
 };
 
-Floats run_layer(const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride, bool gelu, const GemmOperands& operands,
-                 int threads) {
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(gemm_scratch());
+Floats run_layer(const KernelSet& set, const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride, bool gelu,
+                 const GemmOperands& operands, int threads) {
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.gemm_scratch());
     std::atomic<int> next{0};
-    run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, y.data(), threads, scratch.data(), next, kNotCancelled);
+    set.run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, y.data(), threads, scratch.data(), next,
+                 kNotCancelled);
     return y;
 }
 
 }  // namespace
 
-TEST(products, linear_layer_with_all_that_follows) {
+KERNEL_TEST(products, linear_layer_with_all_that_follows) {
     for (const Layer& s :
          {Layer{7, 5, 3}, Layer{64, 64, 1}, Layer{300, 70, 29}, Layer{512, 33, 13}, Layer{3, 130, 500}, Layer{588, 16, 12}}) {
         const std::ptrdiff_t stride = s.in + 5;  // rows of a larger tensor
@@ -53,8 +51,8 @@ TEST(products, linear_layer_with_all_that_follows) {
         const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
                      residual = random_values(static_cast<std::size_t>(s.rows) * s.out, 5);
         const MatrixView weights{w.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
-        const Floats plain = run_layer(weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
-        const Floats full = run_layer(weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
+        const Floats plain = run_layer(set, weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
+        const Floats full = run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
         for (int r = 0; r < s.rows; ++r) {
             for (int n = 0; n < s.out; ++n) {
                 double product = 0;
@@ -66,12 +64,12 @@ TEST(products, linear_layer_with_all_that_follows) {
             }
         }
         for (const int threads : {2, 3, 7}) {
-            CHECK(run_layer(weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
+            CHECK(run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
         }
     }
 }
 
-TEST(products, weights_of_every_stored_type) {
+KERNEL_TEST(products, weights_of_every_stored_type) {
     const Layer s{512, 40, 9};
     const Floats x = random_values(static_cast<std::size_t>(s.rows) * s.in, 1),
                  w = random_values(static_cast<std::size_t>(s.in) * s.out, 2, 0.05f);
@@ -84,11 +82,11 @@ TEST(products, weights_of_every_stored_type) {
         for (int n = 0; n < s.out; ++n) to_float(stored.data() + n * row_bytes, decoded.data() + static_cast<std::size_t>(n) * s.in, s.in);
         const MatrixView quantised{stored.data(), row_bytes, static_cast<int>(ggml_blck_size(type)), ggml_type_size(type), to_float};
         const MatrixView plain{decoded.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
-        CHECK(run_layer(quantised, s, x, s.in, false, {}, 1) == run_layer(plain, s, x, s.in, false, {}, 1));
+        CHECK(run_layer(set, quantised, s, x, s.in, false, {}, 1) == run_layer(set, plain, s, x, s.in, false, {}, 1));
     }
 }
 
-TEST(products, attention_is_its_definition) {
+KERNEL_TEST(products, attention_is_its_definition) {
     struct Case {
         int heads, head_dim, tokens;
         bool norm, rope;
@@ -104,11 +102,11 @@ TEST(products, attention_is_its_definition) {
             table.push_back(static_cast<float>(i / (c.head_dim / 4) % 2 == 0 ? std::cos(i * 0.7) : std::sin(i * 0.7)));
         const AttentionTask task{c.heads, c.head_dim, c.tokens, 1e-5f};
         const HeadNorm norm{c.norm ? weight.data() : nullptr, bias.data()};
-        Floats prepared(prepared_floats(task)), found(static_cast<std::size_t>(c.tokens) * width), scratch(attention_scratch(task));
+        Floats prepared(set.prepared_floats(task)), found(static_cast<std::size_t>(c.tokens) * width), scratch(set.attention_scratch(task));
         std::atomic<int> next{0};
-        run_prepare(task, {qkv.data(), stride}, norm, norm, c.rope ? table.data() : nullptr, prepared.data(), next, kNotCancelled);
+        set.run_prepare(task, {qkv.data(), stride}, norm, norm, c.rope ? table.data() : nullptr, prepared.data(), next, kNotCancelled);
         next = 0;
-        run_attention(task, prepared.data(), {qkv.data(), stride}, found.data(), scratch.data(), next, kNotCancelled);
+        set.run_attention(task, prepared.data(), {qkv.data(), stride}, found.data(), scratch.data(), next, kNotCancelled);
 
         const auto vector = [&](int part, int token, int head) {
             std::vector<double> values(c.head_dim);
@@ -154,7 +152,7 @@ TEST(products, attention_is_its_definition) {
     }
 }
 
-TEST(products, layer_norm_is_its_definition) {
+KERNEL_TEST(products, layer_norm_is_its_definition) {
     for (const auto& [channels, rows] : {std::pair{7, 3}, std::pair{384, 70}, std::pair{33, 1}}) {
         const std::ptrdiff_t stride = channels + 3;
         Floats x = random_values(static_cast<std::size_t>(rows) * stride, 1);
@@ -162,7 +160,7 @@ TEST(products, layer_norm_is_its_definition) {
         const Floats weight = random_values(channels, 2), bias = random_values(channels, 3);
         Floats y(static_cast<std::size_t>(rows) * channels);
         std::atomic<int> next{0};
-        run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), y.data(), next, kNotCancelled);
+        set.run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), y.data(), next, kNotCancelled);
         for (int r = 0; r < rows; ++r) {
             double mean = 0, variance = 0;
             for (int i = 0; i < channels; ++i) mean += static_cast<double>(x[r * stride + i]) / channels;
@@ -175,34 +173,25 @@ TEST(products, layer_norm_is_its_definition) {
     }
 }
 
-TEST(products, scores_of_extreme_size_stay_finite) {
+KERNEL_TEST(products, scores_of_extreme_size_stay_finite) {
     const AttentionTask task{1, 16, 20, 1e-5f};
     Floats qkv = random_values(20 * 48, 1);
     for (int t = 0; t < 20; ++t) {
         for (int d = 0; d < 32; ++d) qkv[t * 48 + d] *= 1e4f;
     }
-    Floats prepared(prepared_floats(task)), found(20 * 16), scratch(attention_scratch(task));
+    Floats prepared(set.prepared_floats(task)), found(20 * 16), scratch(set.attention_scratch(task));
     std::atomic<int> next{0};
-    run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), next, kNotCancelled);
+    set.run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), next, kNotCancelled);
     next = 0;
-    run_attention(task, prepared.data(), {qkv.data(), 48}, found.data(), scratch.data(), next, kNotCancelled);
+    set.run_attention(task, prepared.data(), {qkv.data(), 48}, found.data(), scratch.data(), next, kNotCancelled);
     for (const float value : found) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }
 
-TEST(products, exponential_and_error_function) {
-    double worst_exp = 0, worst_erf = 0;
-    for (int i = 0; i < 200000; i += kLanes) {
-        Vector x;
-        for (int lane = 0; lane < kLanes; ++lane) x[lane] = static_cast<float>(-86.9 + (i + lane) * 86.9 / 200000);
-        Vector z = x * (5.0f / 86.9f);
-        const Vector e = da::kernels::exp(x), f = da::kernels::erf(z);
-        for (int lane = 0; lane < kLanes; ++lane) {
-            worst_exp = std::max(worst_exp, std::abs(e[lane] / std::exp(static_cast<double>(x[lane])) - 1));
-            worst_erf = std::max(worst_erf, std::abs(f[lane] / std::erf(static_cast<double>(z[lane])) - 1));
-        }
-    }
-    CHECK(worst_exp < 2e-7);
-    CHECK(worst_erf < 5e-7);
-    CHECK(da::kernels::erf(broadcast(0.0f))[0] == 0.0f && da::kernels::exp(broadcast(0.0f))[0] == 1.0f);
-    CHECK(da::kernels::exp(broadcast(-INFINITY))[0] < 1e-37f);
+KERNEL_TEST(products, gelu_is_its_definition) {
+    constexpr int count = 20001;
+    Floats x(count), one{1.0f};
+    for (int i = 0; i < count; ++i) x[i] = static_cast<float>(-10.0 + i * 1e-3);
+    const MatrixView weights{one.data(), sizeof(float), 1, sizeof(float), nullptr};
+    const Floats y = run_layer(set, weights, {1, 1, count}, x, 1, true, {nullptr, nullptr, nullptr}, 1);
+    for (int i = 0; i < count; ++i) CHECK(std::abs(y[i] - exact_gelu(x[i])) < 2.5e-7 * std::max(1.0, std::abs(static_cast<double>(x[i]))));
 }

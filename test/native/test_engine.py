@@ -177,3 +177,12 @@ def test_cancel_raises_in_the_running_call_and_the_next_one_works(models):
         assert caught == ["engine.cancelled"]
         loaded.cancel()  # without a running call it does nothing
         assert loaded.infer(PICTURE[:28, :28]).depth.shape == (1400, 1400)
+
+
+def test_instruction_set_is_told_and_can_be_chosen(models, engine):
+    assert engine.info.instruction_set in ("avx512", "avx2", "sse42", "neon")
+    path = any_view_model(models)
+    with Engine.load(path, threads=1, resolution=112, instruction_set=engine.info.instruction_set) as same:
+        assert np.array_equal(same.infer(PICTURE).depth, engine.infer(PICTURE).depth)
+    text = refusal(DeviceError, "device.unavailable", lambda: Engine.load(path, instruction_set="mmx"))
+    assert "mmx" in text and engine.info.instruction_set in text

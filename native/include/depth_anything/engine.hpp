@@ -26,6 +26,7 @@ struct EngineOptions {
     int cached_sizes = 4;            // graphs kept, least recently used goes first
     std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
     std::string metric_model;        // file of a metric network that gives an any-view network its metres; empty: none
+    std::string instruction_set;     // of our own kernels: "avx512", "avx2", "sse42", "neon"; empty: the best that the processor has
 };
 
 struct FocalLength {
@@ -53,6 +54,7 @@ struct ModelInfo {
     std::int64_t parameters = 0;
     std::uint64_t file_bytes = 0;
     std::string device;
+    std::string instruction_set;
 };
 
 // Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const.

@@ -1,12 +1,11 @@
-#include "kernels/attention.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/functions.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/vector_math.hpp"
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
@@ -155,4 +154,4 @@ void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv
     }
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -23,16 +23,15 @@ struct QkvView {
     std::ptrdiff_t stride;
 };
 
-// Floats of the prepared queries [heads][tokens][head_dim] and keys [heads][panels][head_dim][kPanel] together.
-std::size_t prepared_floats(const AttentionTask& task);
-std::size_t attention_scratch(const AttentionTask& task);
+// Floats of the prepared queries [heads][tokens][head_dim] and keys [heads][panels][head_dim][kPanel] together, or of scratch.
+using AttentionFloats = std::size_t(const AttentionTask& task);
 
-// rope: [tokens][head_dim] of cos and sin along y, cos and sin along x (a quarter each), or nullptr. One thread's share; see run_conv.
-void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope, float* prepared,
-                 std::atomic<int>& next, const std::atomic<bool>& cancelled);
+// rope: [tokens][head_dim] of cos and sin along y, cos and sin along x (a quarter each), or nullptr. One thread's share; see RunConv.
+using RunPrepare = void(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope,
+                        float* prepared, std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 // result: [tokens][heads][head_dim].
-void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv, float* result, float* scratch, std::atomic<int>& next,
-                   const std::atomic<bool>& cancelled);
+using RunAttention = void(const AttentionTask& task, const float* prepared, QkvView qkv, float* result, float* scratch,
+                          std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

@@ -1,25 +1,20 @@
-#include "kernels/conv.hpp"
-
 #include <algorithm>
 #include <limits>
 
+#include "kernels/functions.hpp"
 #include "kernels/tile.hpp"
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
 // A micro-kernel call makes kPixels neighbouring pixels of kGroup output channels, in as many registers as there are.
-constexpr int kGroup = 6;
+constexpr int kGroup = kConvGroup;
 constexpr int kPixels = kLanes >= 16 ? kLanes : kTileVectors * kLanes;
 constexpr int kPixelVectors = kPixels / kLanes;
 constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kPixels
 constexpr int kTileHeight = 4;
 constexpr int kTermsPerSum = 288;  // a long sum is made of short ones: the rounding error grows with the root of the shorter length
-
-int groups_of(int channels) {
-    return (channels + kGroup - 1) / kGroup;
-}
 
 int tile_width(int output_width) {
     return std::min(kTileWidth, (output_width + kPixels - 1) / kPixels * kPixels);
@@ -132,7 +127,7 @@ template <int kernel>
 void run_tile(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch) {
     const PackedConv& conv = *task.conv;
     const std::size_t group_size = static_cast<std::size_t>(conv.in_channels) * kernel * kernel * kGroup;
-    for (int g = 0; g < groups_of(conv.out_channels); ++g) {
+    for (int g = 0; g < conv_groups(conv.out_channels); ++g) {
         const float* weights = conv.weights.data() + g * group_size;
         for (int r = 0; r < tile.height; ++r) {
             for (int x = 0; x < tile.width; x += kPixels) {
@@ -150,43 +145,7 @@ void run_tile(const ConvTask& task, const Output& output, const Tile& tile, cons
     }
 }
 
-// Fills the packed order from a function (out, in, ky, kx) -> weight.
-template <typename WeightAt>
-void fill_packed(PackedConv& conv, const WeightAt& weight_at) {
-    const int groups = groups_of(conv.out_channels);
-    conv.weights.assign(static_cast<std::size_t>(groups) * conv.in_channels * conv.kernel * conv.kernel * kGroup, 0.0f);
-    conv.bias.assign(static_cast<std::size_t>(groups) * kGroup, 0.0f);
-    float* target = conv.weights.data();
-    for (int g = 0; g < groups; ++g) {
-        for (int c = 0; c < conv.in_channels; ++c) {
-            for (int k = 0; k < conv.kernel * conv.kernel; ++k) {
-                for (int o = g * kGroup; o < (g + 1) * kGroup; ++o) *target++ = o < conv.out_channels ? weight_at(o, c, k) : 0.0f;
-            }
-        }
-    }
-}
-
 }  // namespace
-
-PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride) {
-    PackedConv conv{in_channels, out_channels, kernel, stride, kernel / 2, 1, {}, {}};
-    const std::size_t taps = static_cast<std::size_t>(kernel) * kernel;
-    fill_packed(conv, [&](int o, int c, int k) { return weights[(static_cast<std::size_t>(o) * in_channels + c) * taps + k]; });
-    if (bias != nullptr) std::copy(bias, bias + out_channels, conv.bias.begin());
-    return conv;
-}
-
-PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel) {
-    const int taps = kernel * kernel;
-    PackedConv conv{in_channels, out_channels * taps, 1, 1, 0, kernel, {}, {}};
-    fill_packed(conv, [&](int o, int c, int) { return weights[static_cast<std::size_t>(c) * out_channels * taps + o]; });
-    for (int o = 0; o < out_channels * taps; ++o) conv.bias[o] = bias[o / taps];
-    return conv;
-}
-
-int conv_extent(const PackedConv& conv, int input) {
-    return ((input + 2 * conv.padding - conv.kernel) / conv.stride + 1) * conv.shuffle;
-}
 
 std::size_t conv_scratch(const PackedConv& conv, int output_width) {
     return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel;
@@ -211,4 +170,4 @@ void run_conv(const ConvTask& task, MapView input, float* output, float* scratch
     }
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -1,13 +1,20 @@
 // Two-dimensional convolution of a planar map, with everything that surrounds one in the DPT head folded in.
 //
-// Maps are planar: value (c, y, x) at [(c * height + y) * width + x]. The weights are packed once, in groups of kGroup output channels that
-// a micro-kernel holds in registers for some neighbouring pixels. Input is copied tile by tile into padded scratch that stays in the cache.
+// Maps are planar: value (c, y, x) at [(c * height + y) * width + x]. The weights are packed once, in groups of kConvGroup output channels
+// that a micro-kernel holds in registers for some neighbouring pixels. Input is copied tile by tile into padded scratch that stays in the
+// cache.
 #pragma once
 
 #include <atomic>
 #include <vector>
 
 namespace da::kernels {
+
+constexpr int kConvGroup = 6;
+
+inline int conv_groups(int channels) {
+    return (channels + kConvGroup - 1) / kConvGroup;
+}
 
 // Weights of one convolution in the order of the micro-kernel.
 struct PackedConv {
@@ -17,7 +24,7 @@ struct PackedConv {
     int stride = 1;
     int padding = 0;
     int shuffle = 1;             // a transposed convolution of stride = kernel is a 1x1 one whose channels become pixels
-    std::vector<float> weights;  // [group][in_channel][ky][kx][kGroup]
+    std::vector<float> weights;  // [group][in_channel][ky][kx][kConvGroup]
     std::vector<float> bias;     // [out_channels rounded up to groups]
 };
 
@@ -43,11 +50,11 @@ struct ConvTask {
 int conv_extent(const PackedConv& conv, int input);
 
 // Floats of scratch that one thread needs.
-std::size_t conv_scratch(const PackedConv& conv, int output_width);
+using ConvScratch = std::size_t(const PackedConv& conv, int output_width);
 
 // One thread's share: takes tiles from `next` until none is left or `cancelled` is set. Any number of threads may take part; results do not
 // depend on it.
-void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-              const std::atomic<bool>& cancelled);
+using RunConv = void(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
+                     const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

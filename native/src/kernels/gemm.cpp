@@ -1,11 +1,10 @@
-#include "kernels/gemm.hpp"
-
 #include <algorithm>
 
+#include "kernels/functions.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/vector_math.hpp"
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
@@ -108,4 +107,4 @@ void run_gemm(const GemmTask& task, RowsView x, const GemmOperands& operands, fl
     }
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

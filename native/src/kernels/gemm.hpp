@@ -39,10 +39,11 @@ struct GemmOperands {
     const float* residual;
 };
 
-std::size_t gemm_scratch();
+// Floats of scratch that one thread needs.
+using GemmScratch = std::size_t();
 
-// One thread's share; see run_conv. y: [count][out].
-void run_gemm(const GemmTask& task, RowsView x, const GemmOperands& operands, float* y, int threads, float* scratch, std::atomic<int>& next,
-              const std::atomic<bool>& cancelled);
+// One thread's share; see RunConv. y: [count][out].
+using RunGemm = void(const GemmTask& task, RowsView x, const GemmOperands& operands, float* y, int threads, float* scratch,
+                     std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

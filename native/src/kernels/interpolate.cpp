@@ -1,8 +1,9 @@
-#include "kernels/interpolate.hpp"
-
 #include <algorithm>
+#include <new>
 
-namespace da::kernels {
+#include "kernels/functions.hpp"
+
+namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
@@ -22,8 +23,8 @@ Position position(int i, int input, int output) {
     return {index, std::min(index + 1, input - 1), real - static_cast<float>(index)};
 }
 
-void interpolate_row(const InterpolateTask& task, const float* plane, MapView input, int channel, int y,
-                     const std::vector<Position>& columns, float* mixed, float* output) {
+void interpolate_row(const InterpolateTask& task, const float* plane, MapView input, int channel, int y, const Position* columns,
+                     float* mixed, float* output) {
     const Position row = position(y, input.height, task.height);
     const float* above = plane + static_cast<std::size_t>(row.index) * input.width;
     const float* below = plane + static_cast<std::size_t>(row.next) * input.width;
@@ -45,14 +46,15 @@ void interpolate_row(const InterpolateTask& task, const float* plane, MapView in
 
 }  // namespace
 
-std::size_t interpolate_scratch(int input_width) {
-    return static_cast<std::size_t>(input_width);
+std::size_t interpolate_scratch(const InterpolateTask& task, int input_width) {
+    static_assert(sizeof(Position) == 3 * sizeof(float), "positions lie in scratch");
+    return static_cast<std::size_t>(input_width) + 3 * static_cast<std::size_t>(task.width);
 }
 
 void run_interpolate(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
                      const std::atomic<bool>& cancelled) {
-    std::vector<Position> columns(task.width);
-    for (int x = 0; x < task.width; ++x) columns[x] = position(x, input.width, task.width);
+    auto* columns = reinterpret_cast<Position*>(scratch + input.width);
+    for (int x = 0; x < task.width; ++x) new (columns + x) Position(position(x, input.width, task.width));
     const int bands = (task.height + kRowsPerTask - 1) / kRowsPerTask;
     for (int i = next++; i < bands * task.channels && !cancelled.load(std::memory_order_relaxed); i = next++) {
         const int channel = i / bands, top = i % bands * kRowsPerTask;
@@ -64,4 +66,4 @@ void run_interpolate(const InterpolateTask& task, MapView input, float* output, 
     }
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -22,10 +22,10 @@ struct InterpolateTask {
 };
 
 // Floats of scratch that one thread needs.
-std::size_t interpolate_scratch(int input_width);
+using InterpolateScratch = std::size_t(const InterpolateTask& task, int input_width);
 
-// One thread's share; see run_conv.
-void run_interpolate(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-                     const std::atomic<bool>& cancelled);
+// One thread's share; see RunConv.
+using RunInterpolate = void(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
+                            const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

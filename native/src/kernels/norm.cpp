@@ -1,11 +1,10 @@
-#include "kernels/norm.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/functions.hpp"
 #include "kernels/vector.hpp"
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
@@ -43,4 +42,4 @@ void run_norm(const NormTask& task, RowsView x, const float* weight, const float
     }
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -12,8 +12,8 @@ struct NormTask {
     float eps = 0;
 };
 
-// y: [count][channels]. One thread's share; see run_conv.
-void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, float* y, std::atomic<int>& next,
-              const std::atomic<bool>& cancelled);
+// y: [count][channels]. One thread's share; see RunConv.
+using RunNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, float* y, std::atomic<int>& next,
+                     const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

@@ -6,16 +6,11 @@
 
 #include "kernels/vector.hpp"
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
-// As many sums as the registers of the target hold beside the operands: 32 registers with AVX-512 and NEON, else 16.
-#if defined(__AVX512F__)
-constexpr int kTileRows = 12, kTileVectors = 2;
-#elif defined(__ARM_NEON)
-constexpr int kTileRows = 6, kTileVectors = 4;
-#else
-constexpr int kTileRows = 6, kTileVectors = 2;
-#endif
+// As many sums as the registers of the target hold beside the operands, in tiles as square as the lanes allow.
+constexpr int kTileRows = DA_VECTOR_REGISTERS == 32 && kLanes > 4 ? 12 : 6;
+constexpr int kTileVectors = DA_VECTOR_REGISTERS == 32 && kLanes == 4 ? 4 : 2;
 constexpr int kPanel = kTileVectors * kLanes;
 
 template <int rows, int vectors>
@@ -57,4 +52,4 @@ void for_row_tiles(int count, const Tile& tile) {
     for (; r < count; ++r) tile(r, RowCount<1>{});
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -4,15 +4,9 @@
 
 #include <cstring>
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;  // SSE, NEON
-#endif
+constexpr int kLanes = DA_VECTOR_BYTES / sizeof(float);
 
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
 
@@ -35,4 +29,4 @@ inline Vector relu(const Vector& value) {
     return value > zero ? value : zero;
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -4,7 +4,7 @@
 
 #include "kernels/vector.hpp"
 
-namespace da::kernels {
+namespace da::kernels::DA_INSTRUCTION_SET {
 
 typedef int IntVector __attribute__((vector_size(kLanes * sizeof(int))));
 
@@ -54,4 +54,4 @@ inline Vector gelu(const Vector& x) {
     return 0.5f * x * (erf(x * 0.707106781f) + 1.0f);
 }
 
-}  // namespace da::kernels
+}  // namespace da::kernels::DA_INSTRUCTION_SET

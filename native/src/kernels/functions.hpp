@@ -1,0 +1,19 @@
+// The kernels of the instruction set that the including file is compiled for (see KernelSet for what they are).
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+namespace da::kernels::DA_INSTRUCTION_SET {
+
+GemmScratch gemm_scratch;
+RunGemm run_gemm;
+AttentionFloats prepared_floats, attention_scratch;
+RunPrepare run_prepare;
+RunAttention run_attention;
+RunNorm run_norm;
+ConvScratch conv_scratch;
+RunConv run_conv;
+InterpolateScratch interpolate_scratch;
+RunInterpolate run_interpolate;
+
+}  // namespace da::kernels::DA_INSTRUCTION_SET

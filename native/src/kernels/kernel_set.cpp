@@ -1,0 +1,67 @@
+#include "kernels/kernel_set.hpp"
+
+#include "depth_anything/error.hpp"
+
+namespace da::kernels {
+
+#if defined(__x86_64__)
+
+namespace sse42 {
+extern const KernelSet kKernels;
+}
+namespace avx2 {
+extern const KernelSet kKernels;
+}
+namespace avx512 {
+extern const KernelSet kKernels;
+}
+
+// The processor's word, and the operating system's: registers that it does not save are not used.
+std::vector<const KernelSet*> usable_kernel_sets() {
+    __builtin_cpu_init();
+    std::vector<const KernelSet*> usable;
+    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512vl");
+    if (has_avx2 && (has_avx512 || DA_AVX512_LOWERED)) usable.push_back(&avx512::kKernels);
+    if (has_avx2) usable.push_back(&avx2::kKernels);
+    if (__builtin_cpu_supports("sse4.2")) usable.push_back(&sse42::kKernels);
+    return usable;
+}
+
+#elif defined(__aarch64__)
+
+namespace neon {
+extern const KernelSet kKernels;
+}
+
+std::vector<const KernelSet*> usable_kernel_sets() {
+    return {&neon::kKernels};  // every processor of the architecture has it
+}
+
+#else
+
+namespace plain {
+extern const KernelSet kKernels;
+}
+
+std::vector<const KernelSet*> usable_kernel_sets() {
+    return {&plain::kKernels};
+}
+
+#endif
+
+const KernelSet& kernel_set(const std::string& name) {
+    const std::vector<const KernelSet*> usable = usable_kernel_sets();
+    std::string names;
+    for (const KernelSet* set : usable) {
+        if (name.empty() || name == set->name) return *set;
+        names += (names.empty() ? "" : ", ") + std::string(set->name);
+    }
+    if (usable.empty())
+        throw Error("device.unavailable", "This processor has none of the instruction sets of this build: SSE4.2 at least is needed.");
+    throw Error("device.unavailable",
+                "Instruction set '" + name + "' cannot be used here; this processor and this build have " + names + ".");
+}
+
+}  // namespace da::kernels

@@ -1,0 +1,36 @@
+// The kernels of one instruction set as a table of functions. The same sources are compiled once for each set that the target processor may
+// have (see README.md); which of them runs is chosen when a backend is made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/attention.hpp"
+#include "kernels/conv.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/interpolate.hpp"
+#include "kernels/norm.hpp"
+
+namespace da::kernels {
+
+struct KernelSet {
+    const char* name;
+    GemmScratch* gemm_scratch;
+    RunGemm* run_gemm;
+    AttentionFloats *prepared_floats, *attention_scratch;
+    RunPrepare* run_prepare;
+    RunAttention* run_attention;
+    RunNorm* run_norm;
+    ConvScratch* conv_scratch;
+    RunConv* run_conv;
+    InterpolateScratch* interpolate_scratch;
+    RunInterpolate* run_interpolate;
+};
+
+// Those of this build that this processor can run, the best one first.
+std::vector<const KernelSet*> usable_kernel_sets();
+
+// The usable set of that name; empty: the best one. Throws Error("device.unavailable") where there is none.
+const KernelSet& kernel_set(const std::string& name);
+
+}  // namespace da::kernels

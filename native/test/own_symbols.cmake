@@ -1,0 +1,10 @@
+# Stops when a kernel object defines a symbol that the linker may take for other files (weak, unique or common): see kernels/README.md.
+foreach(object ${OBJECTS})
+    execute_process(COMMAND ${NM} -C --defined-only ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[0-9a-f]+ [WwVvuC] [^\n]*" shared "${symbols}")
+    foreach(symbol ${shared})
+        if(NOT symbol MATCHES "da::kernels::[a-z0-9_]+::|DW.ref.__gxx_personality")
+            message(SEND_ERROR "${object}: ${symbol}")
+        endif()
+    endforeach()
+endforeach()
