@@ -1,4 +1,4 @@
-"""List, fetch and check models: published GGUF files and official checkpoints.
+"""List, fetch and check models: those in the package (nano), published GGUF files and official checkpoints.
 
 Files come from the Hugging Face hub into ~/.cache/depth_anything_ros/models; an interrupted download is continued, SHA-256 is checked.
 A mirror and offline use are set as for every program that uses huggingface_hub: HF_ENDPOINT, HF_HUB_OFFLINE=1.
@@ -41,7 +41,7 @@ def _list(models: Sequence[Model]) -> None:
     folder = default_folder()
     rows = [("NAME", "MB", "DEPTH", "GIVES", "LICENCE OF THE WEIGHTS", "")]
     for model in models:
-        state = "here" if is_fetched(model, folder) else ""
+        state = "" if not is_fetched(model, folder) else "in the package" if model.is_shipped else "here"
         use = "" if model.runs else "not run yet" if model.is_gguf else "to convert"
         size = "" if model.size is None else f"{model.size / 1e6:.0f}"
         notes = ", ".join(filter(None, (state, use)))
@@ -55,7 +55,7 @@ def _fetch(model: Model) -> None:
     from depth_anything_ros.models.cache import default_folder
     from depth_anything_ros.models.fetch import fetch
 
-    print(f"{model.checkpoint}, weights under {model.fact.license}, from {model.repository}", flush=True)
+    print(f"{model.checkpoint}, weights under {model.fact.license}, from {model.repository or 'this package'}", flush=True)
     print(fetch(model, default_folder()))
 
 

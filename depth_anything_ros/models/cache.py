@@ -1,4 +1,4 @@
-"""Where fetched models lie, and what a name or a path leads to. Nothing here reaches for the network."""
+"""Where models lie, in the package or fetched, and what a name or a path leads to. Nothing here reaches for the network."""
 
 from __future__ import annotations
 
@@ -8,29 +8,40 @@ from pathlib import Path
 from depth_anything_ros.errors import ModelError
 from depth_anything_ros.models.registry import Model, find_model
 
+SHIPPED_FOLDER = Path(__file__).parents[1] / "weights"
+"""The model files in the package."""
+
 
 def default_folder() -> Path:
     """``~/.cache/depth_anything_ros/models``: one folder per name, holding complete and checked files only."""
     return Path.home() / ".cache" / "depth_anything_ros" / "models"
 
 
+def home(model: Model, folder: Path) -> Path:
+    """The folder that the files of a model belong in: one of its own in `folder`, or the one in the package."""
+    return SHIPPED_FOLDER if model.is_shipped else folder / model.name
+
+
 def is_fetched(model: Model, folder: Path) -> bool:
-    return all((folder / model.name / file.name).is_file() for file in model.files)
+    return all((home(model, folder) / file.name).is_file() for file in model.files)
 
 
 def fetched(model: Model, folder: Path) -> Path:
-    """Where a fetched model lies: its file, or the folder of its files. Raises ModelError (``model.missing``) that says how to get it."""
+    """Where a model lies: its file, or the folder of its files. Raises ModelError (``model.missing``) that says how to get it."""
     if not is_fetched(model, folder):
+        if model.is_shipped:
+            path = home(model, folder) / model.files[0].name
+            raise ModelError("model.missing", f"Model {model.name} comes with the package, but {path} is not there; install it again.")
         raise ModelError(
             "model.missing", f"Model {model.name} is not on this machine; get it with: depth-anything-ros models fetch {model.name}"
         )
-    return folder / model.name / (model.files[0].name if len(model.files) == 1 else "")
+    return home(model, folder) / (model.files[0].name if len(model.files) == 1 else "")
 
 
 def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> Path:
     """The GGUF file that a path or a registry name stands for.
 
-    A path that exists wins (``~`` is expanded), then a name that was fetched into `folder` (None for `default_folder`).
+    A path that exists wins (``~`` is expanded), then a name in the package or fetched into `folder` (None for `default_folder`).
     Nothing is downloaded. Raises ModelError: ``model.missing`` says what to do, ``model.unsupported`` names a checkpoint to convert first.
     """
     path = Path(os.path.expanduser(os.fspath(model)))

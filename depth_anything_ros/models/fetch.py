@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from depth_anything_ros.errors import ModelError
-from depth_anything_ros.models.cache import fetched
+from depth_anything_ros.models.cache import fetched, home
 from depth_anything_ros.models.registry import Model, ModelFile
 
 _CHUNK = 1 << 20
 
 
 def fetch(model: Model, folder: Path) -> Path:
-    """Bring a model into `folder` and return its place; what is there already is kept.
+    """Bring a model into `folder` and return its place; what is there already is kept, and what lies in the package stays there.
 
     Raises ModelError (``model.missing``): not reachable, offline, no such file, other content than known, disk full. What was downloaded
     so far stays for the next try, unless its content was wrong.
     """
-    target = folder / model.name
-    for file in model.files:
+    target = home(model, folder)
+    for file in () if model.is_shipped else model.files:
         if not (target / file.name).is_file():
             _fetch_file(model.repository, file, target / file.name)
     return fetched(model, folder)
@@ -37,10 +37,10 @@ def verify(model: Model, folder: Path) -> dict[str, str]:
     Raises ModelError (``model.missing``, ``model.format``) when a file is not there or is not the known one.
     """
     fetched(model, folder)
-    digests = {file.name: sha256(folder / model.name / file.name) for file in model.files}
+    digests = {file.name: sha256(home(model, folder) / file.name) for file in model.files}
     for file in model.files:
         if file.sha256 not in (None, digests[file.name]):
-            path = folder / model.name / file.name
+            path = home(model, folder) / file.name
             raise ModelError("model.format", f"{path} has SHA-256 {digests[file.name]}, not {file.sha256}; delete it and fetch it again.")
     return digests
 

@@ -1,4 +1,4 @@
-"""Names of models: every published GGUF file and every official checkpoint, with what it gives and what its weights may be used for."""
+"""Names of models: those in the package, every published GGUF file, every official checkpoint; what each gives, and its licence."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Model:
-    """A name that can be fetched: a GGUF file, or the files of an official checkpoint."""
+    """A name: a GGUF file, or the files of an official checkpoint."""
 
     name: str
     checkpoint: str
     repository: str
+    """On the hub; empty for a model that lies in the package."""
     files: tuple[ModelFile, ...]
 
     @property
@@ -36,6 +37,11 @@ class Model:
     @property
     def is_gguf(self) -> bool:
         return self.files[0].name.endswith(".gguf")
+
+    @property
+    def is_shipped(self) -> bool:
+        """True for a model in the package, which needs no fetching."""
+        return not self.repository
 
     @property
     def size(self) -> int | None:
@@ -144,5 +150,12 @@ def _official() -> tuple[Model, ...]:
     return (*da3, *nested, *da2)
 
 
-MODELS: tuple[Model, ...] = (*_published(), *_official())
+_SHIPPED = (
+    Model("nano", "DA3METRIC-NANO", "", (ModelFile("nano-metric.gguf"),)),
+    Model("nano-metric", "DA3METRIC-NANO", "", (ModelFile("nano-metric.gguf"),)),
+    Model("nano-any-view", "DA3-NANO", "", (ModelFile("nano-any-view.gguf"),)),
+)
+"""`nano` is the one that gives metres; the two together are a nested pair (docs/nano.md)."""
+
+MODELS: tuple[Model, ...] = (*_SHIPPED, *_published(), *_official())
 """Every known model; a name says which checkpoint it is, and for a quantised file its type."""

@@ -11,13 +11,14 @@ from depth_anything_ros import Engine
 from depth_anything_ros.cli import main
 from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, write_seeded
 from depth_anything_ros.errors import ModelError
+from depth_anything_ros.models import cache
 from depth_anything_ros.models.cache import default_folder, resolve_model
 from depth_anything_ros.models.registry import MODELS, get_model
 
 
 def test_names_and_files_are_unique_and_hashes_whole():
     assert not [name for name, count in Counter(model.name for model in MODELS).items() if count > 1]
-    published = [model.files[0] for model in MODELS if model.is_gguf]
+    published = [model.files[0] for model in MODELS if model.is_gguf and not model.is_shipped]
     assert len(published) == 65
     assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in published)
     assert len({file.sha256 for file in published}) == len({file.name for file in published}) == 65
@@ -26,6 +27,8 @@ def test_names_and_files_are_unique_and_hashes_whole():
 @pytest.mark.parametrize(
     ("name", "checkpoint", "file", "kind", "licence", "outputs", "runs"),
     [
+        ("nano", "DA3METRIC-NANO", "nano-metric.gguf", "metric", "Apache-2.0", "depth sky", True),
+        ("nano-any-view", "DA3-NANO", "nano-any-view.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
         ("da3-small", "DA3-SMALL", "depth-anything-small-f32.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
         ("da3-base-q8_0", "DA3-BASE", "depth-anything-base-q8_0.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
         ("da3metric-large", "DA3METRIC-LARGE", "depth-anything-metric-large-f32.gguf", "metric", "Apache-2.0", "depth sky", True),
@@ -77,6 +80,20 @@ def test_a_path_wins_then_a_fetched_name(tmp_path, monkeypatch):
     assert resolve_model("da3-small", tmp_path / "cache") == fetched
     (tmp_path / "da3-small").write_bytes(b"GGUF")
     assert resolve_model("da3-small", tmp_path / "cache").samefile(tmp_path / "da3-small")
+
+
+def test_a_shipped_name_needs_no_fetching(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "SHIPPED_FOLDER", tmp_path / "weights")
+    with pytest.raises(ModelError, match=r"comes with the package, but .* is not there; install it again") as refusal:
+        resolve_model("nano", tmp_path)
+    assert refusal.value.code == "model.missing"
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "nano-metric.gguf").write_bytes(b"GGUF")
+    assert resolve_model("nano", tmp_path) == resolve_model("nano-metric", tmp_path) == tmp_path / "weights" / "nano-metric.gguf"
+    assert main(["models", "fetch", "nano"]) == 0
+    assert capsys.readouterr().out.endswith("weights/nano-metric.gguf\n")
+    assert main(["models", "list"]) == 0
+    assert re.search("(?m)^nano .*Apache-2.0 *in the package$", capsys.readouterr().out)
 
 
 def test_neither_path_nor_name(tmp_path):
