@@ -32,7 +32,7 @@ def acceptable(world, depth, owner):
     counts = np.bincount(owner.reshape(-1) + 1, minlength=2)
     if world.sky is None and counts[0] > 0:
         return False
-    return depth.min() > 0.25 and counts[0] < 0.7 * owner.size and counts[1:].max() < 0.8 * owner.size
+    return depth.min() > 0.45 and counts[0] < 0.5 * owner.size and counts[1:].max() < 0.7 * owner.size
 
 
 def _stands_in(world, camera):

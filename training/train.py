@@ -25,7 +25,7 @@ from .pause import wait_while_paused
 from .validate import quick_score
 from .workers import share_gradients, start
 
-SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 500, 100  # seconds, steps, steps
+SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 100, 100  # seconds, steps, steps
 
 
 class Training:

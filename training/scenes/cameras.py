@@ -44,23 +44,24 @@ def sample(world, width, height, fields=(50.0, 100.0)):
     x0, y0, x1, y1 = world.region
     for _ in range(30):
         x, y = world.uniform(x0, x1), world.uniform(y0, y1)
-        if world.is_free(x, y, 0.35):
+        if world.is_free(x, y, 0.6):
             break
     z = math.exp(world.uniform(*(math.log(h) for h in world.heights)))
-    if world.chance(0.6):  # towards the far side of the region rather than into the nearest wall
+    if world.chance(0.7):  # along the walls, where there is most room
+        ways = {0.0: x1 - x, math.pi / 2: y1 - y, math.pi: x - x0, -math.pi / 2: y - y0}
+        yaw = max(ways, key=ways.get) + math.radians(world.random.normal(0, 12))
+    else:  # towards some other place
         tx, ty = world.uniform(x0, x1), world.uniform(y0, y1)
         yaw = math.atan2(ty - y, tx - x)
-    else:
-        yaw = world.uniform(-math.pi, math.pi)
-    pitch = math.radians(float(np.clip(world.random.normal(-7, 9), -40, 20)))
-    roll = math.radians(float(np.clip(world.random.normal(0, 3), -10, 10)))
+    pitch = math.radians(float(np.clip(world.random.normal(-8, 3), -18, 2)))
+    roll = math.radians(float(np.clip(world.random.normal(0, 1.5), -5, 5)))
     focal = focal_from(width, math.radians(world.uniform(*fields)))
     return Camera(width, height, focal, pose_from((x, y, z), yaw, pitch, roll))
 
 
 def moved(world, camera, distance):
     """The same camera after a move of up to `distance` metres and a turn of up to 20 degrees."""
-    step = world.random.uniform(-1, 1, 3) * distance * (1.0, 0.25, 1.0)
+    step = world.random.uniform(-1, 1, 3) * distance * (1.0, 0.1, 1.0)
     turn = pose_from(
         (0, 0, 0), math.radians(world.uniform(-20, 20)), math.radians(world.uniform(-6, 6)), math.radians(world.uniform(-4, 4))
     )

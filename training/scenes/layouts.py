@@ -8,7 +8,7 @@ from . import objects
 from .solids import Box, Cylinder, Panel
 from .world import Light, Sky, World
 
-HELD_OUT_OBJECT_SHARE = 0.15
+HELD_OUT_OBJECT_SHARE = 0.1
 FAR = 160.0  # metres: half side of an outdoor ground
 
 
@@ -69,20 +69,29 @@ def _decorate(world, axis, position, low, high, inward, height):
         at += width + world.uniform(0.3, 1.6)
 
 
+def _floor(world):
+    """Dark, as floors are beside their walls."""
+    return world.material("tiles", "checker", "planks", "plain", "grain", "paving", colour=world.colour(world.uniform(0.06, 0.25)))
+
+
+def _plaster(world):
+    """Light and pale: most walls of most buildings."""
+    return world.material("plain", "plain", "bricks", "tiles", colour=world.colour(world.uniform(0.45, 0.8), world.uniform(0.0, 0.2)))
+
+
 def _shell(world, x0, y0, x1, y1, height, doorway=False):
     """Floor, ceiling and four walls; with `doorway` the wall at x1 opens into a second space."""
-    floor = world.material("tiles", "checker", "planks", "plain", "grain", "paving")
-    wall = world.material("plain", "bricks", "stripes", "tiles", "plain", "plain")
-    light = world.colour(world.uniform(0.5, 0.85), 0.1)
-    ceiling = world.material("plain", "tiles", first=light)
+    floor = _floor(world)
+    wall = _plaster(world)
+    ceiling = world.material("plain", first=world.colour(world.uniform(0.75, 0.95), 0.05))
     world.add(Panel(2, 0.0, (x0, y0), (x1, y1), floor), Panel(2, height, (x0, y0), (x1, y1), ceiling))
-    other = wall if world.chance(0.7) else world.material("plain", "bricks")
+    other = wall if world.chance(0.7) else _plaster(world)
     openings = ()
     if doorway:
         start = world.uniform(y0 + 0.2, y1 - 1.4)
         openings = ((start, start + world.uniform(0.9, 1.2), 2.1),)
         depth = world.uniform(2.0, 7.0)
-        world.add(Panel(2, 0.0, (x1, y0), (x1 + depth, y1), world.material("planks", "tiles", "plain")))
+        world.add(Panel(2, 0.0, (x1, y0), (x1 + depth, y1), floor))
         world.add(Panel(2, height, (x1, y0), (x1 + depth, y1), ceiling), Panel(0, x1 + depth, (y0, 0.0), (y1, height), other))
         for y in (y0, y1):
             world.add(Panel(1, y, (x1, 0.0), (x1 + depth, height), other))
@@ -104,26 +113,25 @@ def _shell(world, x0, y0, x1, y1, height, doorway=False):
 
 
 def room(world):
-    length, width, height = world.uniform(3.0, 9.0), world.uniform(3.0, 7.0), world.uniform(2.4, 3.2)
+    length, width, height = world.uniform(3.5, 7.0), world.uniform(3.0, 5.0), world.uniform(2.4, 2.8)
     world.region = (0.4, 0.4, length - 0.4, width - 0.4)
-    _shell(world, 0.0, 0.0, length, width, height, doorway=world.chance(0.4))
-    _scatter(world, objects.INDOOR, objects.HELD_OUT_INDOOR, int(world.random.integers(4, 14)))
-    world.heights = (0.3, min(2.0, height - 0.5))
+    _shell(world, 0.0, 0.0, length, width, height, doorway=world.chance(0.25))
+    _scatter(world, objects.INDOOR, objects.HELD_OUT_INDOOR, int(world.random.integers(1, 4)))
 
 
 def corridor(world):
-    length, width, height = world.uniform(8.0, 40.0), world.uniform(1.5, 3.2), world.uniform(2.3, 3.2)
+    length, width, height = world.uniform(6.0, 14.0), world.uniform(1.8, 2.6), world.uniform(2.4, 2.8)
     world.region = (0.4, 0.4, length - 0.4, width - 0.4)
     _shell(world, 0.0, 0.0, length, width, height)
     for _ in range(int(world.random.integers(0, 3))):
         y, radius = world.uniform(0.2, width - 0.2), world.uniform(0.04, 0.12)
         world.add(Cylinder((length / 2, y, height - 0.2), radius, length / 2, world.material("plain"), axis=0))
-    kinds = (objects.person, objects.crate, objects.bin_, objects.ball, objects.plant, objects.chair)
-    _scatter(world, kinds, objects.HELD_OUT_INDOOR, int(world.random.integers(3, 12)))
+    kinds = (objects.person, objects.crate, objects.bin_, objects.cabinet, objects.plant)
+    _scatter(world, kinds, objects.HELD_OUT_INDOOR, int(world.random.integers(0, 3)))
 
 
 def warehouse(world):
-    length, width, height = world.uniform(12.0, 40.0), world.uniform(8.0, 24.0), world.uniform(4.5, 9.0)
+    length, width, height = world.uniform(12.0, 18.0), world.uniform(7.0, 12.0), world.uniform(4.5, 6.0)
     world.region = (0.6, 0.6, length - 0.6, width - 0.6)
     _shell(world, 0.0, 0.0, length, width, height)
     steel, pitch = world.material("plain"), world.uniform(3.6, 5.0)
@@ -131,8 +139,7 @@ def warehouse(world):
         for start in np.arange(2.0, length - 5.0, world.uniform(3.0, 6.0)):
             _rack(world, float(start), float(row), steel)
     kinds = (objects.person, objects.crate, objects.crate, objects.bin_, objects.cone)
-    _scatter(world, kinds, objects.HELD_OUT_INDOOR, int(world.random.integers(5, 14)))
-    world.heights = (0.3, 2.5)
+    _scatter(world, kinds, objects.HELD_OUT_INDOOR, int(world.random.integers(1, 4)))
 
 
 def _rack(world, x, y, steel):
@@ -142,16 +149,15 @@ def _rack(world, x, y, steel):
             world.add(Box((x + a, y + b, 1.75), (0.04, 0.04, 1.75), 0.0, steel))
     for level in range(3):
         world.add(Box((x + 1.35, y, 0.1 + 1.4 * level), (1.35, 0.5, 0.05), 0.0, steel))
-        for place in (0.55, 1.55, 2.3):
-            if world.chance(0.6):
-                half = (world.uniform(0.2, 0.42), world.uniform(0.25, 0.42), world.uniform(0.15, 0.5))
-                centre = (x + place, y, 0.15 + 1.4 * level + half[2])
-                world.add(Box(centre, half, 0.0, world.material("plain", "planks", "grain", first=world.colour(0.35))))
+        if world.chance(0.9):
+            half = (world.uniform(1.0, 1.3), world.uniform(0.35, 0.48), world.uniform(0.4, 0.6))
+            centre = (x + 1.35, y, 0.15 + 1.4 * level + half[2])
+            world.add(Box(centre, half, 0.0, world.material("plain", "planks", "grain", first=world.colour(0.35))))
 
 
 def colonnade(world):
     """Held out: a wide hall with two rows of pillars."""
-    length, width, height = world.uniform(12.0, 30.0), world.uniform(7.0, 14.0), world.uniform(3.2, 6.0)
+    length, width, height = world.uniform(10.0, 16.0), world.uniform(6.0, 9.0), world.uniform(3.0, 4.0)
     world.region = (0.6, 0.6, length - 0.6, width - 0.6)
     _shell(world, 0.0, 0.0, length, width, height)
     stone = world.material("plain", "grain", "bricks")
@@ -159,7 +165,7 @@ def colonnade(world):
         for y in (0.3 * width, 0.7 * width):
             world.add(Cylinder((float(x), y, height / 2), 0.3, height / 2, stone))
             world.obstacles.append((float(x), y, 0.3))
-    _scatter(world, objects.INDOOR, objects.HELD_OUT_INDOOR, int(world.random.integers(5, 14)))
+    _scatter(world, objects.INDOOR, objects.HELD_OUT_INDOOR, int(world.random.integers(0, 3)))
 
 
 def _ground(world, material):
@@ -186,8 +192,9 @@ def _horizon(world, near, far):
 
 def _open_air(world, reach):
     world.region = (-reach, -reach, reach, reach)
+    world.heights = (1.0, 1.25)
     _sun(world)
-    _horizon(world, 45.0, 110.0)
+    _horizon(world, 28.0, 34.0)
 
 
 def street(world):
@@ -202,16 +209,17 @@ def street(world):
         while at < 45.0:
             width, depth, height = world.uniform(2.5, 8.0), world.uniform(3.0, 5.0), world.uniform(2.5, 8.0)
             centre = (at + width, side * (half + world.uniform(2.0, 4.5) + depth), height)
-            world.add(Box(centre, (width, depth, height), 0.0, world.material("facade", "bricks", "plain", "facade")))
+            pale = world.colour(world.uniform(0.35, 0.7), world.uniform(0.0, 0.3))
+            world.add(Box(centre, (width, depth, height), 0.0, world.material("facade", "bricks", "facade", colour=pale)))
             at += 2 * width + (world.uniform(0.0, 6.0) if world.chance(0.4) else 0.0)
-        for _ in range(4):
+        for _ in range(3):
             x, y = world.uniform(-20, 20), side * (half - 1.0)
             if world.is_free(x, y, 2.5):
                 world.obstacles.append((x, y, 2.2))
                 objects.car(world, x, y, heading=0.0 if side > 0 else math.pi)
     world.region = (-14.0, -half - 2.0, 14.0, half + 2.0)
     kinds = (objects.person, objects.person, objects.lamp_post, objects.bin_, objects.tree, objects.bush, objects.cone)
-    _scatter(world, kinds, objects.HELD_OUT_OUTDOOR, int(world.random.integers(8, 18)))
+    _scatter(world, kinds, objects.HELD_OUT_OUTDOOR, int(world.random.integers(2, 6)))
 
 
 def park(world):
@@ -221,26 +229,27 @@ def park(world):
         Box((0.0, world.uniform(-3, 3), -0.02), (60.0, world.uniform(0.8, 2.0), 0.025), 0.0, world.material("grain", "paving"), False)
     )
     kinds = (objects.tree, objects.tree, objects.bush, objects.person, objects.rock, objects.crate)
-    _scatter(world, kinds, objects.HELD_OUT_OUTDOOR, int(world.random.integers(12, 26)))
+    _scatter(world, kinds, objects.HELD_OUT_OUTDOOR, int(world.random.integers(3, 8)))
 
 
 def yard(world):
     _open_air(world, 13.0)
     _ground(world, world.material("asphalt", "paving", "grain", "checker"))
     kinds = (*objects.OUTDOOR, objects.container, objects.crate, objects.hut)
-    _scatter(world, kinds, objects.HELD_OUT_OUTDOOR, int(world.random.integers(10, 20)))
+    _scatter(world, kinds, objects.HELD_OUT_OUTDOOR, int(world.random.integers(2, 6)))
 
 
 def market(world):
     """Held out: a paved square full of stalls."""
     _open_air(world, 11.0)
     _ground(world, world.material("paving", "bricks", "checker"))
-    _scatter(world, (objects.stall, objects.stall, objects.person, objects.crate, objects.arch), (objects.barrel,), 18)
+    kinds = (objects.stall, objects.stall, objects.person, objects.crate, objects.arch)
+    _scatter(world, kinds, (objects.barrel,), int(world.random.integers(3, 7)))
 
 
-TRAIN_LAYOUTS = (room, room, corridor, warehouse, street, park, yard)
+TRAIN_LAYOUTS = (room, room, room, corridor, corridor, warehouse, street, park, yard)
 TEST_LAYOUTS = (colonnade, market)
-TEST_LAYOUT_SHARE = 0.25
+TEST_LAYOUT_SHARE = 0.15
 
 
 def build(seed, held_out=False):

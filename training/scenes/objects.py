@@ -45,11 +45,6 @@ def crate(world, x, y, z=0.0):
         world.add(Box((x, y, z + 2 * half[2] + top[2]), top, turned, world.material("plain", "planks", "grain")))
 
 
-def ball(world, x, y, z=0.0):
-    radius = world.uniform(0.1, 0.35)
-    world.add(Ellipsoid((x, y, z + radius), (radius, radius, radius), 0.0, world.material("plain", "stripes", "checker")))
-
-
 def bin_(world, x, y, z=0.0):
     radius, half = world.uniform(0.15, 0.3), world.uniform(0.2, 0.5)
     world.add(Cylinder((x, y, z + half), radius, half, world.material("plain", "stripes", "grain")))
@@ -70,14 +65,6 @@ def table(world, x, y, z=0.0):
             world.add(
                 Box((px, py, z + height + size * 0.7), (size, size, size * 0.7), world.uniform(0, 3), world.material("plain", "stripes"))
             )
-
-
-def chair(world, x, y, z=0.0):
-    heading, material = world.uniform(0, 2 * math.pi), world.material("plain", "planks")
-    world.add(Box((x, y, z + 0.45), (0.22, 0.22, 0.025), heading, material))
-    _legs(world, x, y, z, heading, 0.22, 0.22, 0.43, material, 0.02)
-    px, py = _offset(x, y, heading, -0.2, 0.0)
-    world.add(Box((px, py, z + 0.7), (0.02, 0.21, 0.22), heading, material))
 
 
 def sofa(world, x, y, z=0.0):
@@ -215,17 +202,15 @@ def arch(world, x, y, z=0.0):
     world.add(Box((x, y, z + 2.55), (0.18, 1.2, 0.15), heading, material))
 
 
-INDOOR = (person, crate, ball, bin_, table, chair, sofa, shelf, cabinet, plant)
+INDOOR = (person, crate, bin_, table, sofa, shelf, cabinet, cabinet, plant)
 OUTDOOR = (person, crate, bin_, bush, rock, car, cone, lamp_post, tree)
 HELD_OUT_INDOOR = (barrel, wedge)
 HELD_OUT_OUTDOOR = (barrel, wedge, stall, arch)
 RADII = {
     person: 0.35,
     crate: 0.6,
-    ball: 0.35,
     bin_: 0.3,
     table: 1.0,
-    chair: 0.4,
     sofa: 1.0,
     shelf: 0.6,
     cabinet: 0.7,

@@ -24,7 +24,7 @@ SIZES = {  # physical period of each texture in metres
     "plaid": 0.2,
     "zigzag": 0.3,
 }
-HELD_OUT_TEXTURE_SHARE = 0.15
+HELD_OUT_TEXTURE_SHARE = 0.08
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class World:
     solids: list = field(default_factory=list)
     obstacles: list = field(default_factory=list)
     region: tuple = (-5.0, -5.0, 5.0, 5.0)
-    heights: tuple = (0.3, 1.8)
+    heights: tuple = (0.55, 0.7)
     light: Light = None
     sky: Sky = None
     haze: float = 400.0
@@ -79,13 +79,16 @@ class World:
         hue = self.uniform(0.0, 2 * math.pi)
         return tuple(value * (1.0 - strength * (0.5 + 0.5 * math.cos(hue + shift))) for shift in (0.0, 2.1, 4.2))
 
-    def material(self, *kinds, first=None, second=None, noise=None, glow=0.0):
-        """Material of one of `kinds` (any kind if none is named); in test worlds sometimes of a held-out kind instead."""
+    def material(self, *kinds, first=None, second=None, noise=None, glow=0.0, colour=None):
+        """Material of one of `kinds` (any kind if none is named); in test worlds sometimes of a held-out kind instead.
+
+        Both `first` and `colour` give the first colour; `first` also says that the kind must not be replaced.
+        """
         if self.held_out and self.chance(HELD_OUT_TEXTURE_SHARE) and first is None:
             kind = self.pick(TEST_KINDS)
         else:
             kind = self.pick(kinds or TRAIN_KINDS[:8])
-        first = self.colour() if first is None else first
+        first = first or colour or self.colour()
         contrast = self.uniform(0.25, 0.8) if self.chance(0.7) else self.uniform(1.2, 1.8)
         second = tuple(min(0.9, c * contrast) for c in first) if second is None else second
         size = SIZES[kind] * self.uniform(0.92, 1.08)
