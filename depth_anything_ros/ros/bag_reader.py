@@ -12,7 +12,7 @@ import struct
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -31,6 +31,7 @@ else:
     from backports import zstd
 
 STORAGE_SUFFIXES = (".mcap", ".db3")
+FOREVER_NS = 2**63 - 1
 # What rosbags lets through when a file does not hold what it promises.
 _DAMAGE = (ReaderError, EOFError, OSError, ValueError, TypeError, KeyError, IndexError, MemoryError, RuntimeError, struct.error)
 _DAMAGE_OF_STORAGE = (*_DAMAGE, apsw.Error, zstd.ZstdError)
@@ -45,6 +46,10 @@ class BagTopic:
     """For example ``sensor_msgs/msg/Image``."""
     qos: tuple[Qos, ...]
     count: int
+    definition: str = ""
+    """Text of the type's definition as the bag holds it; empty when it does not."""
+    digest: str = ""
+    """Hash of the type (``RIHS01_...``), empty when the bag does not say."""
 
 
 class BagMessage(NamedTuple):
@@ -61,7 +66,7 @@ class Source(Protocol):
     topics: Collection[BagTopic]
     start_ns: int
 
-    def messages(self, names: Collection[str]) -> Iterator[BagMessage]: ...
+    def messages(self, names: Collection[str], start_ns: int, stop_ns: int) -> Iterator[BagMessage]: ...
 
 
 class BagReader:
@@ -81,11 +86,19 @@ class BagReader:
             raise
         self.topics = _merged(topic for source in self._sources for topic in source.topics)
 
-    def messages(self, names: Collection[str]) -> Iterator[BagMessage]:
-        """Messages of the named topics, part after part; ends with a warning where a part is damaged."""
+    @property
+    def indexed(self) -> bool:
+        """Whether a range of time can be read without reading all that lies before it."""
+        return not any(isinstance(source, _Salvaged) for source in self._sources)
+
+    def messages(self, names: Collection[str], start_ns: int = 0, stop_ns: int = FOREVER_NS) -> Iterator[BagMessage]:
+        """Messages of the named topics recorded from `start_ns` to before `stop_ns`, part after part.
+
+        Ends with a warning where a part is damaged.
+        """
         for source in self._sources:
             try:
-                yield from source.messages(names)
+                yield from source.messages(names, start_ns, stop_ns)
             except _DAMAGE_OF_STORAGE as error:
                 self.warnings.append(f"{self.path} is damaged and ends early: {error}")
 
@@ -135,7 +148,7 @@ class BagReader:
 
     def _salvage(self, file: Path) -> Source:
         source = McapSalvage(file)
-        topics = [BagTopic(topic.name, topic.type, tuple(topic.qos), topic.count) for topic in source.topics]
+        topics = [BagTopic(topic.name, topic.type, tuple(topic.qos), topic.count, topic.definition) for topic in source.topics]
         if source.damage:
             self.warnings.append(f"{file} {source.damage}; {source.count} whole messages before that are read.")
         return _Salvaged(source, topics)
@@ -184,12 +197,15 @@ class _WholeBag:
         self._reader = Reader(path)
         self._reader.open()
         self.start_ns = self._reader.start_time
-        self.topics = [BagTopic(c.topic, c.msgtype, tuple(c.ext.offered_qos_profiles), c.msgcount) for c in self._reader.connections]
+        self.topics = [
+            BagTopic(c.topic, c.msgtype, tuple(c.ext.offered_qos_profiles), c.msgcount, c.msgdef.data, c.digest)
+            for c in self._reader.connections
+        ]
 
-    def messages(self, names: Collection[str]) -> Iterator[BagMessage]:
+    def messages(self, names: Collection[str], start_ns: int, stop_ns: int) -> Iterator[BagMessage]:
         chosen = [connection for connection in self._reader.connections if connection.topic in names]
         if chosen:
-            for connection, stamp_ns, data in self._reader.messages(chosen):
+            for connection, stamp_ns, data in self._reader.messages(chosen, start_ns, stop_ns):
                 yield BagMessage(connection.topic, stamp_ns, _unpacked(data))
 
     def __enter__(self) -> _WholeBag:
@@ -208,9 +224,9 @@ class _Salvaged:
     def start_ns(self) -> int:
         return self.source.start_ns
 
-    def messages(self, names: Collection[str]) -> Iterator[BagMessage]:
+    def messages(self, names: Collection[str], start_ns: int, stop_ns: int) -> Iterator[BagMessage]:
         for name, stamp_ns, data in self.source.messages():
-            if name in names:
+            if name in names and start_ns <= stamp_ns < stop_ns:
                 yield BagMessage(name, stamp_ns, _unpacked(data))
 
 
@@ -237,6 +253,6 @@ def _merged(topics: Iterable[BagTopic]) -> dict[str, BagTopic]:
     """One entry per name: the parts of a split bag, and several publishers on one topic, are counted together."""
     merged: dict[str, BagTopic] = {}
     for topic in topics:
-        known = merged.get(topic.name, BagTopic(topic.name, topic.type, (), 0))
-        merged[topic.name] = BagTopic(known.name, known.type, (*known.qos, *topic.qos), known.count + topic.count)
+        known = merged.get(topic.name, replace(topic, qos=(), count=0))
+        merged[topic.name] = replace(known, qos=(*known.qos, *topic.qos), count=known.count + topic.count)
     return merged

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 from rosbags.typesys.store import Typestore
 
+from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_writer import BagWriter
+from depth_anything_ros.ros.messages import camera_info_from, image_from
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
 
 IMAGE, CAMERA_INFO, TRUTH, TF = "/camera/image_rect", "/camera/camera_info", "/camera/truth/depth", "/tf"
@@ -72,56 +74,31 @@ class _Messages:
     """Serialised messages, made without ROS."""
 
     def __init__(self, types: Typestore) -> None:
-        self._types = types
+        self._messages = BagMessages(types)
 
-    def image(self, values: NDArray[Any], encoding: str, stamp_ns: int) -> bytes:
-        kind = "sensor_msgs/msg/Image"
-        height, width = values.shape[:2]
-        packed = np.ascontiguousarray(values)
-        message = self._types.types[kind](
-            header=self._header(stamp_ns),
-            height=height,
-            width=width,
-            encoding=encoding,
-            is_bigendian=0,
-            step=packed.nbytes // height,
-            data=packed.view(np.uint8).reshape(-1),
-        )
-        return bytes(self._types.serialize_cdr(message, kind))
+    def image(self, values: NDArray[Any], encoding: str, stamp_ns: int) -> memoryview:
+        return self._messages.bytes_of(image_from(self._messages.make, self._header(stamp_ns), values, encoding))
 
-    def camera_info(self, camera: Intrinsics, stamp_ns: int) -> bytes:
-        kind = "sensor_msgs/msg/CameraInfo"
-        k = np.array([[camera.fx, 0.0, camera.cx], [0.0, camera.fy, camera.cy], [0.0, 0.0, 1.0]])
-        message = self._types.types[kind](
-            header=self._header(stamp_ns),
-            height=camera.height,
-            width=camera.width,
-            distortion_model="plumb_bob",
-            d=np.zeros(5),
-            k=k.reshape(-1),
-            r=np.eye(3).reshape(-1),
-            p=np.hstack([k, np.zeros((3, 1))]).reshape(-1),
-            binning_x=0,
-            binning_y=0,
-            roi=self._types.types["sensor_msgs/msg/RegionOfInterest"](x_offset=0, y_offset=0, height=0, width=0, do_rectify=False),
-        )
-        return bytes(self._types.serialize_cdr(message, kind))
+    def camera_info(self, camera: Intrinsics, stamp_ns: int) -> memoryview:
+        header, size = self._header(stamp_ns), (camera.width, camera.height)
+        return self._messages.bytes_of(camera_info_from(self._messages.make, header, camera, size, None))
 
-    def transform(self, pose: NDArray[np.float64], stamp_ns: int) -> bytes:
-        kind, types = "tf2_msgs/msg/TFMessage", self._types.types
-        x, y, z, w = quaternion(pose[:3, :3])
-        transform = types["geometry_msgs/msg/Transform"](
-            translation=types["geometry_msgs/msg/Vector3"](*map(float, pose[:3, 3])),
-            rotation=types["geometry_msgs/msg/Quaternion"](x, y, z, w),
+    def transform(self, pose: NDArray[np.float64], stamp_ns: int) -> memoryview:
+        make = self._messages.make
+        x, y, z = map(float, pose[:3, 3])
+        transform = make(
+            "geometry_msgs/msg/Transform",
+            translation=make("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
+            rotation=make("geometry_msgs/msg/Quaternion", **dict(zip("xyzw", quaternion(pose[:3, :3])))),
         )
         header = self._header(stamp_ns, WORLD_FRAME)
-        stamped = types["geometry_msgs/msg/TransformStamped"](header=header, child_frame_id=FRAME_ID, transform=transform)
-        return bytes(self._types.serialize_cdr(types[kind](transforms=[stamped]), kind))
+        stamped = make("geometry_msgs/msg/TransformStamped", header=header, child_frame_id=FRAME_ID, transform=transform)
+        return self._messages.bytes_of(make("tf2_msgs/msg/TFMessage", transforms=[stamped]))
 
     def _header(self, stamp_ns: int, frame_id: str = FRAME_ID) -> Any:
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-        stamp = self._types.types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
-        return self._types.types["std_msgs/msg/Header"](stamp=stamp, frame_id=frame_id)
+        stamp = self._messages.make("builtin_interfaces/msg/Time", sec=seconds, nanosec=nanoseconds)
+        return self._messages.make("std_msgs/msg/Header", stamp=stamp, frame_id=frame_id)
 
 
 def quaternion(rotation: NDArray[np.float64]) -> tuple[float, float, float, float]:

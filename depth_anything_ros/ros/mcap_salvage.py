@@ -41,6 +41,7 @@ class SalvagedTopic:
     name: str
     type: str
     qos: list[Qos]
+    definition: str
     count: int = 0
 
 
@@ -53,7 +54,8 @@ class McapSalvage:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._channels: dict[int, SalvagedTopic] = {}
-        self._schemas: dict[int, str] = {}
+        self._schemas: dict[int, tuple[str, str]] = {}
+        """Number to name and definition of a type."""
         self.damage = ""
         self.start_ns = 2**63 - 1
         with path.open("rb") as file:
@@ -99,7 +101,7 @@ class McapSalvage:
                     raise _Damage("holds a message of an undeclared channel")
                 yield channel.name, _field("<Q", body, 6), body[22:]
             elif opcode == _SCHEMA:
-                self._schemas[_field("<H", body, 0)], _ = _text(body, 2)
+                self._schemas[_field("<H", body, 0)] = _schema(body)
             elif opcode == _CHANNEL:
                 self._declare(body)
         if isinstance(source, _FileBytes):
@@ -127,7 +129,8 @@ class McapSalvage:
             value, at = _text(body, at)
             if key == "offered_qos_profiles":
                 qos = _profiles(value)
-        self._channels.setdefault(number, SalvagedTopic(name, self._schemas.get(schema, ""), qos))
+        type_name, definition = self._schemas.get(schema, ("", ""))
+        self._channels.setdefault(number, SalvagedTopic(name, type_name, qos, definition))
 
 
 class _FileBytes:
@@ -211,6 +214,12 @@ def _field(layout: str, body: bytes, at: int) -> int:
     if at + struct.calcsize(layout) > len(body):
         raise _Damage("holds a record that is too short")
     return int(struct.unpack_from(layout, body, at)[0])
+
+
+def _schema(body: bytes) -> tuple[str, str]:
+    name, at = _text(body, 2)
+    _, at = _text(body, at)
+    return name, _text(body, at)[0]
 
 
 def _text(body: bytes, at: int) -> tuple[str, int]:

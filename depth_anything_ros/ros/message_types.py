@@ -15,6 +15,8 @@ from rosbags.typesys.store import Typestore
 
 from depth_anything_ros.errors import InputError
 
+NO_DIGEST = "INVALID"
+"""How ROS 2 shows the hash of a type that has none."""
 _NAME = re.compile(r"[A-Za-z]\w*(/\w+)+")
 
 
@@ -52,6 +54,27 @@ def register_installed(types: Typestore, type_name: str) -> None:
             for needed in _parts(description):
                 register_installed(types, needed)
     types.register(definitions)
+
+
+def is_known(types: Typestore, type_name: str) -> bool:
+    """Whether a definition is found, in the store or among installed packages; it is in the store then."""
+    try:
+        register_installed(types, type_name)
+    except InputError:
+        return False
+    return True
+
+
+def digest_of(type_name: str, definition: str) -> str:
+    """Hash of a type (``RIHS01_...``) by the text of its definition, with the types in it; `NO_DIGEST` where that cannot be told."""
+    if not definition:
+        return NO_DIGEST
+    store = get_typestore(Stores.EMPTY)
+    try:
+        store.register(get_types_from_msg(definition, type_name))
+        return str(store.hash_rihs01(type_name))
+    except (TypesysError, KeyError):
+        return NO_DIGEST
 
 
 def _definition_file(type_name: str) -> Path:

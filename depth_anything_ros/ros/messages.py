@@ -62,8 +62,8 @@ def calibration_from(info: Any) -> Calibration:
 
 
 def image_from(make: MakeMessage, header: Any, values: NDArray[np.generic], encoding: str) -> Any:
-    """Image of a [H, W] array whose dtype is that of the encoding."""
-    height, width = values.shape
+    """Image of a [H, W] or [H, W, channels] array whose dtype is that of the encoding."""
+    height, width = values.shape[:2]
     return make(
         "sensor_msgs/msg/Image",
         header=header,
@@ -71,7 +71,7 @@ def image_from(make: MakeMessage, header: Any, values: NDArray[np.generic], enco
         width=width,
         encoding=encoding,
         is_bigendian=int(sys.byteorder == "big"),
-        step=width * values.dtype.itemsize,
+        step=values.nbytes // height,
         data=_bytes_of(values),
     )
 
