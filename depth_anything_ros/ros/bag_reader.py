@@ -87,6 +87,11 @@ class BagReader:
         self.topics = _merged(topic for source in self._sources for topic in source.topics)
 
     @property
+    def start_ns(self) -> int:
+        """When the first message was recorded."""
+        return min(source.start_ns for source in self._sources)
+
+    @property
     def indexed(self) -> bool:
         """Whether a range of time can be read without reading all that lies before it."""
         return not any(isinstance(source, _Salvaged) for source in self._sources)

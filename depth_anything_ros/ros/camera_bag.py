@@ -22,7 +22,7 @@ FRAME_ID, WORLD_FRAME = "camera_optical_frame", "odom"
 START_NS = 1_700_000_000 * 1_000_000_000
 """Stamp of the first picture: fixed, so that the same pictures give the same bag."""
 _FOREVER = QosTime(9223372036, 854775807)
-_CAMERA_QOS = Qos(
+CAMERA_QOS = Qos(
     QosHistory.KEEP_LAST,
     10,
     QosReliability.RELIABLE,
@@ -56,12 +56,12 @@ def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: 
     with BagWriter(folder, storage) as bag:
         messages = _Messages(bag.types)
         for name, kind in ((IMAGE, "Image"), (CAMERA_INFO, "CameraInfo"), (TRUTH, "Image")):
-            bag.add_topic(name, f"sensor_msgs/msg/{kind}", [_CAMERA_QOS])
+            bag.add_topic(name, f"sensor_msgs/msg/{kind}", [CAMERA_QOS])
         for index, shot in enumerate(shots):
             stamp_ns = START_NS + round(index * 1e9 / rate)
             if shot.pose is not None:
                 if TF not in bag.counts:
-                    bag.add_topic(TF, "tf2_msgs/msg/TFMessage", [_CAMERA_QOS])
+                    bag.add_topic(TF, "tf2_msgs/msg/TFMessage", [CAMERA_QOS])
                 bag.write(TF, stamp_ns, messages.transform(shot.pose, stamp_ns))
             bag.write(CAMERA_INFO, stamp_ns, messages.camera_info(shot.intrinsics, stamp_ns))
             bag.write(IMAGE, stamp_ns, messages.image(shot.rgb, "rgb8", stamp_ns))

@@ -20,9 +20,10 @@ from depth_anything_ros.errors import DepthAnythingError, InputError
 from depth_anything_ros.pipeline import InfersDepth, process
 from depth_anything_ros.ros import calibration, diagnostics, qos
 from depth_anything_ros.ros.live_messages import make_live
-from depth_anything_ros.ros.messages import frame_from, stamp_ns
+from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.outputs import Outputs
 from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.ros.picture import PictureMaker
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.timing import timing_array
 from depth_anything_ros.ros.topics import TIMING, wanted_products
@@ -47,7 +48,7 @@ class CameraStream:
         self._options = options
         self._outputs = Outputs(node, engine.info)
         self._image_topic = node.resolve_topic_name("image")
-        self._rectified = calibration.rectified_by_name(self._image_topic, options().rectify)
+        self._pictures = PictureMaker(self._image_topic, options().rectify)
         self._infos = calibration.CameraInfos()
         self._health = diagnostics.Health()
         self._faults = LogThrottle()
@@ -118,8 +119,9 @@ class CameraStream:
         if not topics:
             return
         view = self._view_of(image, options)
-        products = process(frame_from(image, view.intrinsics), self._engine, options.processing, wanted_products(topics))
-        self._outputs.publish(topics, products, image.header, view.lens, options.depth_encoding)
+        picture = self._pictures.picture(image, view)
+        products = process(picture.frame, self._engine, options.processing, wanted_products(topics))
+        self._outputs.publish(topics, products, picture.header, view.lens, options.depth_encoding)
         age = (self._node.get_clock().now().nanoseconds - stamp_ns(image.header.stamp)) * 1e-9
         self._health.count_processed(products.timings["infer"], age)
         if TIMING in topics:
@@ -129,7 +131,7 @@ class CameraStream:
 
     def _view_of(self, image: Image, options: NodeOptions) -> calibration.CameraView:
         match = self._infos.match(stamp_ns(image.header.stamp))
-        view = calibration.view_of(image, match, rectified=self._rectified, focal=options.focal)
+        view = self._pictures.view(image, match, options.focal)
         self._health.note_calibration(view.source, view.problem)
         if self._remarks.passes(f"{view.source}: {view.problem}"):
             if view.problem:

@@ -34,12 +34,17 @@ LEVEL = {
     "cli": 4,
     "convert": 4,
     "bench": 4,
-    "__main__": 5,
+    "replay": 5,
+    "evaluate": 5,
+    "report": 6,
+    "__main__": 7,
 }
-MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "models", "export"}
+MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "replay", "evaluate", "report", "models", "export"}
 """Folders: their modules know each other."""
 FOREIGN = {
     "rclpy": {"ros"},
+    "ray": {"replay"},
+    "matplotlib": {"evaluate"},
     "torch": set(),
     "sensor_msgs": {"ros"},
     "diagnostic_msgs": {"ros"},
