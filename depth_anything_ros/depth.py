@@ -6,24 +6,33 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from depth_anything_ros.types import DepthKind, Float32Array, UInt8Array
+from depth_anything_ros.types import DepthKind, Float32Array, Scale, UInt8Array
 
 SKY_POLICIES = ("inf", "nan", "max")
 
 UInt16Array = NDArray[np.uint16]
 
 
-def metres_per_unit(kind: DepthKind, source: str, value: float) -> float | None:
-    """Factor from the network's depth to metres, or None while no scale is known.
+def known_scale(kind: DepthKind, source: str, value: float) -> Scale | None:
+    """Scale that needs no look at the picture, or None.
 
-    kind: of the prediction. source: ``model`` (only what the network itself gives in metres) or ``constant`` (`value` metres per unit of
-    relative depth). Inverse depth lacks a shift as well, so no factor makes it metres.
+    kind: of the prediction. source: ``constant`` gives relative depth `value` metres per unit. Inverse depth lacks a shift as well, so no
+    constant makes it metres.
     """
     if kind is DepthKind.METRIC:
-        return 1.0
+        return Scale(1.0)
     if kind is DepthKind.RELATIVE_DEPTH and source == "constant":
-        return value
+        return Scale(value)
     return None
+
+
+def to_metres(values: Float32Array, kind: DepthKind, scale: Scale) -> Float32Array:
+    """float32 [h, w] of the network to metres along z. Inverse depth of nothing or less (beyond the horizon) becomes +Inf."""
+    if kind is not DepthKind.RELATIVE_INVERSE_DEPTH:
+        return np.asarray(values * np.float32(scale.factor), np.float32)
+    inverse = values * np.float32(scale.factor) + np.float32(scale.shift)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(inverse > 0.0, np.float32(1.0) / inverse, np.inf), np.float32)
 
 
 def resize(values: Float32Array, width: int, height: int) -> Float32Array:

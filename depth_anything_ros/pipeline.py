@@ -7,6 +7,7 @@ numbers in every front.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,7 +16,15 @@ import numpy as np
 from depth_anything_ros import depth as depths
 from depth_anything_ros import geometry
 from depth_anything_ros.errors import OptionError
-from depth_anything_ros.types import Float32Array, Frame, Intrinsics, ModelInfo, Prediction, Products, UInt8Array, Wanted
+from depth_anything_ros.types import Float32Array, Frame, Intrinsics, ModelInfo, Prediction, Products, Scale, UInt8Array, Wanted
+
+SCALE_SOURCES = ("model", "constant", "metric_model", "camera_height", "range", "odometry")
+"""Where metres come from. The first two need nothing but the frame; the others are watched over time (package `scale`)."""
+
+ScaleOf = Callable[[Frame, Prediction], "Scale | None"]
+"""The scale of a frame's depth by a source that is watched over time; None while it is not known."""
+Steady = Callable[[Frame, Float32Array, bool], Float32Array]
+"""Depth [h, w] of a frame, held still over time; the flag says whether it is in metres."""
 
 
 class InfersDepth(Protocol):
@@ -59,7 +68,7 @@ class ProcessingOptions:
     points_stride: int = 2
     """The cloud takes every n-th pixel of every n-th row."""
     scale_source: str = "model"
-    """``model`` or ``constant``; see `depth.metres_per_unit`."""
+    """One of `SCALE_SOURCES`."""
     scale_value: float = 0.0
     """Metres per unit of relative depth, for ``constant``; 0 is not known."""
 
@@ -73,7 +82,7 @@ class ProcessingOptions:
         _check(0.0 < self.sky_threshold < np.inf, f"sky.threshold {self.sky_threshold:g} must be above 0")
         _check(0.0 <= self.confidence_threshold <= 1.0, f"confidence.threshold {self.confidence_threshold:g} must be 0 to 1")
         _check(self.points_stride >= 1, f"points.stride {self.points_stride} must be 1 or more")
-        _check(self.scale_source in ("model", "constant"), f"scale.source {self.scale_source!r} must be model or constant")
+        _check(self.scale_source in SCALE_SOURCES, f"scale.source {self.scale_source!r} must be one of {', '.join(SCALE_SOURCES)}")
         _check(0.0 <= self.scale_value < np.inf, f"scale.value {self.scale_value:g} must be 0 or a number above")
         _check(
             self.scale_source != "constant" or self.scale_value > 0.0, "scale.source constant needs scale.value above 0 (metres per unit)"
@@ -95,9 +104,14 @@ def process(
     engine: InfersDepth,
     options: ProcessingOptions = ProcessingOptions(),
     wanted: WantedProducts = WantedProducts(),
+    *,
+    scale_of: ScaleOf | None = None,
+    steady: Steady | None = None,
 ) -> Products:
     """Everything that is wanted of one frame.
 
+    scale_of: asked when neither the model nor a constant gives metres. steady: gets the depth before it is resized. Both keep a state, so
+    they want the frames of one camera in order; without them the result depends on the frame alone.
     Intrinsics are those of the frame or, where the camera has none, the network's own estimate. `points` need metres and intrinsics.
     Raises what `engine.infer` raises.
     """
@@ -107,16 +121,21 @@ def process(
         frame.pixels,
         bgr=frame.bgr,
         intrinsics=frame.intrinsics,
-        wanted=Wanted(confidence=wanted.confidence or wanted.points or filters, sky=True, pose=True),
+        wanted=Wanted(confidence=wanted.confidence or wanted.points or filters or scale_of is not None, sky=True, pose=True),
         fill_sky=False,  # sky pixels get their value by policy, with the threshold of the options
     )
     inferred = time.perf_counter()
     height, width = frame.pixels.shape[:2] if options.depth_size == "camera" else prediction.depth.shape
     confidence, sky = _side_maps(prediction, options, width, height)
-    scale = depths.metres_per_unit(prediction.kind, options.scale_source, options.scale_value)
+    scale = depths.known_scale(prediction.kind, options.scale_source, options.scale_value)
+    if scale is None and scale_of is not None:
+        scale = scale_of(frame, prediction)
     depth = None
     if wanted.depth or wanted.points:
-        depth = _depth(depths.resize(prediction.depth, width, height), scale, options, confidence, sky)
+        values = prediction.depth if scale is None else depths.to_metres(prediction.depth, prediction.kind, scale)
+        if steady is not None:
+            values = steady(frame, values, scale is not None)
+        depth = _depth(depths.resize(values, width, height), scale is not None, options, confidence, sky)
     intrinsics = _intrinsics(frame, prediction, width, height)
     mapped = time.perf_counter()
     points = None
@@ -152,11 +171,10 @@ def _side_maps(
 
 
 def _depth(
-    network: Float32Array, scale: float | None, options: ProcessingOptions, confidence: Float32Array | None, sky: UInt8Array | None
+    values: Float32Array, metric: bool, options: ProcessingOptions, confidence: Float32Array | None, sky: UInt8Array | None
 ) -> Float32Array:
     """Metres within the range of the options, or relative depth as it is, with invalid and sky pixels marked."""
-    nearest, farthest = (0.0, np.inf) if scale is None else (options.depth_min, options.depth_max)
-    values = network if scale is None else network * np.float32(scale)
+    nearest, farthest = (options.depth_min, options.depth_max) if metric else (0.0, np.inf)
     values = depths.mark_invalid(
         values, nearest=nearest, farthest=farthest, confidence=confidence, least_confidence=options.confidence_threshold
     )

@@ -113,6 +113,14 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """From a network's numbers to metres: z = factor * depth or, of inverse depth, 1 / z = factor * value + shift."""
+
+    factor: float
+    shift: float = 0.0
+
+
+@dataclass(frozen=True)
 class Frame:
     """One camera picture on its way through the pipeline."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from depth_anything_ros import depth
-from depth_anything_ros.types import DepthKind
+from depth_anything_ros.types import DepthKind, Scale
 
 NAN, INF = np.nan, np.inf
 
@@ -88,12 +88,20 @@ def test_confidence_is_between_zero_and_one_and_keeps_order() -> None:
 @pytest.mark.parametrize(
     ("kind", "source", "expected"),
     [
-        (DepthKind.METRIC, "model", 1.0),
-        (DepthKind.METRIC, "constant", 1.0),
+        (DepthKind.METRIC, "model", Scale(1.0)),
+        (DepthKind.METRIC, "constant", Scale(1.0)),
         (DepthKind.RELATIVE_DEPTH, "model", None),
-        (DepthKind.RELATIVE_DEPTH, "constant", 2.5),
+        (DepthKind.RELATIVE_DEPTH, "constant", Scale(2.5)),
+        (DepthKind.RELATIVE_DEPTH, "range", None),
         (DepthKind.RELATIVE_INVERSE_DEPTH, "constant", None),
     ],
 )
-def test_metres_are_claimed_only_where_a_scale_is_known(kind: DepthKind, source: str, expected: float | None) -> None:
-    assert depth.metres_per_unit(kind, source, 2.5) == expected
+def test_metres_are_claimed_only_where_a_scale_is_known(kind: DepthKind, source: str, expected: Scale | None) -> None:
+    assert depth.known_scale(kind, source, 2.5) == expected
+
+
+def test_metres_of_depth_and_of_inverse_depth() -> None:
+    values = row(0.0, 0.5, 2.0)
+    np.testing.assert_allclose(depth.to_metres(values, DepthKind.RELATIVE_DEPTH, Scale(3.0)), row(0.0, 1.5, 6.0))
+    metres = depth.to_metres(values, DepthKind.RELATIVE_INVERSE_DEPTH, Scale(0.5, -0.25))
+    np.testing.assert_allclose(metres, row(np.inf, np.inf, 1.0 / 0.75))

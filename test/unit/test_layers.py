@@ -27,9 +27,11 @@ LEVEL = {
     "models": 1,
     "_native": 1,
     "export": 2,
+    "scale": 2,
     "engine": 2,
     "worker": 3,
     "pipeline": 3,
+    "background": 3,
     "ros": 4,
     "cli": 4,
     "convert": 4,
@@ -39,7 +41,7 @@ LEVEL = {
     "report": 6,
     "__main__": 7,
 }
-MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "replay", "evaluate", "report", "models", "export"}
+MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "replay", "evaluate", "report", "models", "export", "scale"}
 """Folders: their modules know each other."""
 FOREIGN = {
     "rclpy": {"ros"},

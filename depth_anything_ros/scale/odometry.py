@@ -1,0 +1,196 @@
+"""Scale from the robot's own motion: the network sees a few keyframes together, and the way between them is known in metres."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
+from depth_anything_ros.scale.metric_model import RunInBackground
+from depth_anything_ros.types import DepthKind, Float32Array, Frame, Prediction, Scale, UInt8Array, Wanted
+
+Float64Array = NDArray[np.float64]
+
+_WIDEST_SPREAD = 0.15
+"""Relative residual of the distances between cameras above which network and odometry tell different stories."""
+_MOST_TURN_ERROR = np.radians(10.0)
+_MOST_TURN = np.radians(40.0)
+"""Keyframes that turned more than this against each other hardly see the same."""
+_SAME_TURN = np.radians(10.0)
+"""A camera that stands where it was, turned by less than this, still sees what was measured."""
+_LEAST_PARALLAX = 0.02
+"""Way over median depth below which the network's positions are mostly noise."""
+
+
+class ViewsNet(Protocol):
+    """A network that sees several pictures at once."""
+
+    def infer_views(
+        self, pictures: Sequence[UInt8Array], *, bgr: bool = False, wanted: Wanted = Wanted(), fill_sky: bool = True
+    ) -> list[Prediction]: ...
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """A frame with its place."""
+
+    frame: Frame
+    depth: Float32Array
+    """float32 [h, w], as the network saw it alone."""
+    pose: Float64Array
+    """float64 [4, 4], camera (optical) to the odometry's frame, metres."""
+
+
+def scale_of_positions(predicted: Float64Array, true: Float64Array) -> tuple[float, float] | None:
+    """Factor from predicted to true camera positions (both float64 [n, 3]) and its relative residual; None where nothing moves.
+
+    From the distances between them, which no rotation or shift changes, so it holds for straight ways too (an alignment of the points
+    themselves leaves a rotation about the way open). Longer distances weigh more.
+    """
+    first, second = np.triu_indices(len(true), 1)
+    metres = np.linalg.norm(true[first] - true[second], axis=1)
+    units = np.linalg.norm(predicted[first] - predicted[second], axis=1)
+    if not float(units @ units) > 0.0 or not float(metres @ metres) > 0.0:
+        return None
+    factor = float(metres @ units) / float(units @ units)
+    residual = float(np.linalg.norm(metres - factor * units) / np.linalg.norm(metres))
+    return factor, residual
+
+
+def turns(rotations: Float64Array) -> Float64Array:
+    """Angles between all pairs of rotations float64 [n, 3, 3], radians; the same in whatever frame of the robot they are measured."""
+    first, second = np.triu_indices(len(rotations), 1)
+    cosine = (np.einsum("nij,nij->n", rotations[first], rotations[second]) - 1.0) / 2.0
+    return np.asarray(np.arccos(np.clip(cosine, -1.0, 1.0)), np.float64)
+
+
+def compare(keyframes: Sequence[Keyframe], views: Sequence[Prediction]) -> Estimate | Refusal:
+    """Metres per unit of the depth of the last keyframe as the network saw it alone.
+
+    views: what the network made of all keyframes together. Their positions against the odometry's give metres per unit of the views; the
+    last keyframe's depth in the views against its depth alone gives the rest.
+    """
+    if any(view.extrinsics is None for view in views):
+        return Refusal("the model gives no camera positions")
+    world = np.array([_inverse(np.asarray(view.extrinsics, np.float64)) for view in views])
+    true = np.array([keyframe.pose for keyframe in keyframes])
+    found = scale_of_positions(world[:, :3, 3], true[:, :3, 3])
+    if found is None:
+        return Refusal("the camera did not move")
+    factor, residual = found
+    if residual > _WIDEST_SPREAD:
+        return Refusal(f"the network's positions do not fit the odometry's (residual {residual:.2f})")
+    if np.max(np.abs(turns(world[:, :3, :3]) - turns(true[:, :3, :3]))) > _MOST_TURN_ERROR:
+        return Refusal("the network's turns do not fit the odometry's")
+    together, alone = views[-1].depth, keyframes[-1].depth
+    valid = np.isfinite(together) & np.isfinite(alone) & (together > 0.0) & (alone > 0.0)
+    if not valid.any():
+        return Refusal("the views give no depth")
+    extent = float(np.max(np.linalg.norm(world[:, :3, 3] - world[-1, :3, 3], axis=1)))
+    if extent < _LEAST_PARALLAX * float(np.median(together[valid])):
+        return Refusal("the way is too short for so distant a scene")
+    ratio = float(np.median(together[valid] / alone[valid]))
+    return Estimate(keyframes[-1].frame.stamp_ns, Scale(factor * ratio), residual)
+
+
+class OdometrySource:
+    """Keyframes by distance; the last few are looked at together in the background."""
+
+    least = 2
+    kinds = frozenset({DepthKind.RELATIVE_DEPTH})
+
+    def __init__(
+        self,
+        net: Callable[[], ViewsNet],
+        pose: Callable[[Frame], Float64Array | Refusal],
+        run: RunInBackground,
+        *,
+        views: int,
+        baseline: float,
+    ) -> None:
+        """net: gives the loaded network, in the background. pose: of the camera at the moment of a frame, see `Keyframe`.
+
+        views: keyframes that are looked at together. baseline: metres between two of them.
+        """
+        self._net = net
+        self._pose = pose
+        self._run = run
+        self._baseline = baseline
+        self._keyframes: deque[Keyframe] = deque(maxlen=views)
+        self._fresh = False
+        """Whether the last keyframe still waits to be looked at."""
+        self._measured: tuple[Keyframe, Estimate] | None = None
+        """The last keyframe that gave a scale."""
+
+    def observe(self, frame: Frame, prediction: Prediction, deliver: Deliver) -> None:
+        pose = self._pose(frame)
+        if isinstance(pose, Refusal):
+            deliver(pose)
+            return
+        self._follow(Keyframe(frame, prediction.depth, pose))
+        if not self._fresh:
+            self._renew(frame, pose, deliver)
+            return
+        if len(self._keyframes) < 3:
+            deliver(Refusal("too few keyframes: the camera has not moved enough"))
+            return
+        keyframes = self._keyframes
+        self._fresh = not self._run(lambda: self._look(keyframes, list(keyframes), deliver))
+
+    def reset(self) -> None:
+        self._forget()
+        self._measured = None
+
+    def _forget(self) -> None:
+        self._keyframes = deque(maxlen=self._keyframes.maxlen)  # another one, by which a job at work knows that it is late
+        self._fresh = False
+
+    def _renew(self, frame: Frame, pose: Float64Array, deliver: Deliver) -> None:
+        """While the camera stands where it was measured, the scale stays known; once a second is enough."""
+        if self._measured is None:
+            return
+        keyframe, estimate = self._measured
+        way = float(np.linalg.norm(pose[:3, 3] - keyframe.pose[:3, 3]))
+        if way >= self._baseline or _turn(pose, keyframe.pose) > _SAME_TURN or frame.stamp_ns - estimate.stamp_ns < 1_000_000_000:
+            return
+        self._measured = keyframe, replace(estimate, stamp_ns=frame.stamp_ns)
+        deliver(self._measured[1])
+
+    def _follow(self, new: Keyframe) -> None:
+        """Make the frame a keyframe if it is far enough from the last one; forget those that see something else or have another size."""
+        if self._keyframes:
+            last = self._keyframes[-1]
+            if _turn(last.pose, new.pose) > _MOST_TURN or _differs(last, new):
+                self._forget()
+            elif float(np.linalg.norm(new.pose[:3, 3] - last.pose[:3, 3])) < self._baseline:
+                return
+        self._keyframes.append(new)
+        self._fresh = True
+
+    def _look(self, source: deque[Keyframe], keyframes: list[Keyframe], deliver: Deliver) -> None:
+        pictures = [one.frame.pixels for one in keyframes]
+        reading = compare(keyframes, self._net().infer_views(pictures, bgr=keyframes[-1].frame.bgr, fill_sky=False))
+        if isinstance(reading, Estimate) and source is self._keyframes:
+            self._measured = keyframes[-1], reading
+        deliver(reading)
+
+
+def _differs(one: Keyframe, other: Keyframe) -> bool:
+    return one.frame.pixels.shape != other.frame.pixels.shape or one.frame.bgr != other.frame.bgr
+
+
+def _turn(one: Float64Array, other: Float64Array) -> float:
+    return float(turns(np.array([one[:3, :3], other[:3, :3]]))[0])
+
+
+def _inverse(pose: Float64Array) -> Float64Array:
+    """[4, 4] inverse of a rigid [3, 4] transform."""
+    inverse = np.eye(4)
+    inverse[:3, :3] = pose[:3, :3].T
+    inverse[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
+    return inverse
