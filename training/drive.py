@@ -1,6 +1,7 @@
 """A bag of a robot that drives through a held-out scene: image, camera_info, true depth, and the camera's pose as TF.
 
 python -m training.drive --output drive.bag
+python -m training.drive --compact depth_anything_ros/samples/drive.npz --frames 24 --size 224 168    # as the package ships it
 """
 
 import argparse
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from depth_anything_ros.ros.camera_bag import Shot, write_camera_bag
+from depth_anything_ros.ros.drive_file import write_drive
 from depth_anything_ros.types import Intrinsics
 
 from .dataset import SPLITS
@@ -61,14 +63,20 @@ def shots(seed, frames, width, height, field=75.0):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", "-o", type=Path, required=True, help="folder of the new bag")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--output", "-o", type=Path, help="folder of the new bag")
+    target.add_argument("--compact", type=Path, metavar="FILE", help="write one small file instead of a bag (JPEG, PNG)")
     parser.add_argument("--storage", default="mcap", help="mcap or sqlite3")
     parser.add_argument("--seed", type=int, default=SCENE, help="a test scene")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--rate", type=float, default=10.0, help="pictures per second")
     parser.add_argument("--size", type=int, nargs=2, default=(640, 480), metavar=("WIDTH", "HEIGHT"))
     options = parser.parse_args()
-    counts = write_camera_bag(options.output, shots(options.seed, options.frames, *options.size), options.rate, options.storage)
+    drive = shots(options.seed, options.frames, *options.size)
+    if options.compact:
+        write_drive(options.compact, drive)
+        return
+    counts = write_camera_bag(options.output, drive, options.rate, options.storage)
     for topic, count in counts.items():
         print(f"{topic}: {count} messages")
 

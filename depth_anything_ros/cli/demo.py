@@ -1,7 +1,8 @@
 """Play a camera bag into the node and show the depth that comes out.
 
 Without --model a tiny network with random weights runs: it shows that everything is connected, not depth. Without --images the camera
-bag is the calibrated scene of the verb sample. Player, node and recorder are processes of their own, on a ROS domain of their own.
+bag is a scene of the verb sample with its true depth, and the accuracy is printed. Player, node and recorder are processes of their own,
+on a ROS domain of their own.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from depth_anything_ros.cli.sample import FOV, LONGEST
+from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES
 from depth_anything_ros.cli.stopping import stop_request
 
 if TYPE_CHECKING:
@@ -26,10 +28,15 @@ LEAST = 10
 """Frames of the scene that a slow machine shall process: it gets the bag played more slowly."""
 SLACK = 3.0
 """Times that the bag is slower than the model was when it was tried."""
+_SCENES = {
+    "drive": "a computed street that the nano models were not trained on, with exact depth",
+    "motorcycle": "Motorcycle (Middlebury 2014, from scikit-image), a photograph with real intrinsics and true depth",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, help="GGUF file, or name of a fetched model (verb models); default: random weights")
+    parser.add_argument("--model", type=Path, help="GGUF file, or name of a model (verb models); default: random weights")
+    parser.add_argument("--scene", choices=SCENES, default="drive", help="of the verb sample; default: drive")
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
     parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
     parser.add_argument("--output", "-o", type=Path, default=Path("build/demo"), metavar="DIR", help="folder for the results (build/demo)")
@@ -55,16 +62,16 @@ def run(arguments: argparse.Namespace) -> int:
         rate = _play_rate(count, count if arguments.images else LEAST, model.seconds)
         DemoRun(camera, depth, folder, model.parameters, model.seconds, rate).run(stopping, _Progress())
     print("\n4/4  Results", flush=True)
-    _report(folder, model)
+    _report(folder, camera, model)
     return 0
 
 
 def _shots(arguments: argparse.Namespace) -> Callable[[], Iterator[Shot]]:
     from depth_anything_ros.files import find_pictures
-    from depth_anything_ros.ros.sample_shots import motorcycle_pan, own_pictures
+    from depth_anything_ros.ros.sample_shots import own_pictures, scene_shots
 
     if not arguments.images:
-        return lambda: motorcycle_pan(FRAMES)
+        return lambda: scene_shots(arguments.scene, FRAMES)
     paths = find_pictures(arguments.images)
     return lambda: own_pictures(paths, arguments.fov, LONGEST)
 
@@ -81,7 +88,11 @@ def _describe(model: DemoModel) -> None:
     info = model.info
     print(f"     {info.checkpoint} ({info.parameters / 1e6:.1f} M parameters, weights under {info.license}), {info.path}")
     if model.doubt:
-        lines = ("NOT FOR A ROBOT:", f"{info.checkpoint} {model.doubt}.", "Your own: make demo MODEL=path/to/model.gguf")
+        lines = (
+            "NOT FOR A ROBOT:",
+            *textwrap.wrap(f"{info.checkpoint} {model.doubt}."),
+            "Your own: make demo MODEL=path/to/model.gguf",
+        )
         width = max(map(len, lines))
         edge = f"     +{'-' * (width + 2)}+"
         print("\n".join([edge, *(f"     | {line:<{width}} |" for line in lines), edge]))
@@ -96,7 +107,7 @@ def _write_bag(arguments: argparse.Namespace, folder: Path, shots: Iterator[Shot
     if arguments.images:
         print(f"     {count} pictures; calibration ASSUMED: horizontal field of view {arguments.fov:g} degrees (--fov)")
     else:
-        print(f"     {count} frames, {RATE:g} Hz: Motorcycle (Middlebury 2014, from scikit-image), real intrinsics")
+        print(f"     {count} frames, {RATE:g} Hz: {_SCENES[arguments.scene]}")
     print(f"     {folder}", flush=True)
     return count
 
@@ -123,13 +134,18 @@ class _Progress:
         self._shown, self._next = text, time.monotonic() + (0.1 if terminal else 2.0)
 
 
-def _report(folder: Path, model: DemoModel) -> None:
+def _report(folder: Path, camera: Path, model: DemoModel) -> None:
     from depth_anything_ros.ros.demo_report import DemoReport
 
-    report = DemoReport(folder / "depth")
+    report = DemoReport(folder / "depth", camera)
     numbers = report.numbers()
     print(f"     frames: {numbers.frames} in, {numbers.processed} processed, {numbers.dropped} dropped (a newer one was there)")
     print(f"     latency: p50 {numbers.latency_p50:.0f} ms, p95 {numbers.latency_p95:.0f} ms; engine {numbers.inference_p50:.0f} ms")
+    if accuracy := report.accuracy():
+        print(
+            f"     AbsRel {accuracy.abs_rel:.3f} against the true depth ({model.unit}); {accuracy.within:.0%} within 25 %, "
+            f"depth for {accuracy.covered:.1%} of the pixels that have a true one"
+        )
     sheet, cloud = folder / "contact_sheet.png", folder / "cloud.png"
     report.write_sheet(sheet, model.caption)
     print(f"     contact sheet: {sheet}")

@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
     from depth_anything_ros.files import find_pictures, read_picture
     from depth_anything_ros.geometry import centred_intrinsics
+    from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.pipeline import ProcessingOptions, process
     from depth_anything_ros.types import Frame
 
@@ -47,6 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     names = _names(paths)
     _make_folder(arguments.output)
     with Engine.load(arguments.model, threads=arguments.threads, resolution=arguments.resolution) as engine:
+        if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
+            print(doubt, flush=True)
         for path, name in zip(paths, names):
             pixels = read_picture(path)
             height, width = pixels.shape[:2]

@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
+    from depth_anything_ros.models.checkpoint_facts import doubt_of
 
     with Engine.load(arguments.model) as engine:
         facts = {**asdict(engine.info), "kind": engine.info.kind.value}
@@ -23,4 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         width = max(map(len, facts))
         print("\n".join(f"{name:<{width}}  {value}" for name, value in facts.items()))
+        if doubt := doubt_of(facts["checkpoint"], facts["license"]):
+            print(f"\n{doubt}")
     return 0

@@ -59,6 +59,29 @@ CHECKPOINT_FACTS: tuple[CheckpointFact, ...] = (
 )
 
 
+_NANO = (
+    "was trained on computed scenes: for demos and tests, not for robots (real weights: depth-anything-ros models fetch da3metric-large)"
+)
+
+DOUBTFUL = {
+    **dict.fromkeys(
+        ("seeded-any-view", "seeded-mono", "seeded-metric", "seeded-rays", "seeded-swiglu", "seeded-v2", "seeded-v2-metric"),
+        "has random weights: its depth means nothing",
+    ),
+    **dict.fromkeys(("DA3-NANO", "DA3METRIC-NANO"), _NANO),
+}
+"""Checkpoint names of the models that this package makes itself, and why they are not for robots."""
+
+
+def doubt_of(checkpoint: str, license: str) -> str:
+    """Why the numbers of a model deserve no trust, as a sentence; empty where nothing is known against them."""
+    if checkpoint in DOUBTFUL:
+        return f"{checkpoint} {DOUBTFUL[checkpoint]}"
+    if license == UNKNOWN_LICENSE:
+        return f"{checkpoint or 'the model'} is no published checkpoint: what its depth means and its licence are not known"
+    return ""
+
+
 def known_checkpoint(name: str) -> CheckpointFact | None:
     """The facts of a `checkpoint_name`, by exact match."""
     return next((fact for fact in CHECKPOINT_FACTS if fact.name == name), None)

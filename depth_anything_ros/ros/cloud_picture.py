@@ -14,37 +14,45 @@ _FILL = 0.88
 
 
 def draw_cloud(
-    xyz: Float32Array, rgb: UInt8Array, *, width: int = 960, height: int = 600, yaw: float = -0.35, pitch: float = -0.2
+    xyz: Float32Array,
+    rgb: UInt8Array,
+    *,
+    framed: Float32Array | None = None,
+    width: int = 960,
+    height: int = 600,
+    yaw: float = -0.35,
+    pitch: float = -0.2,
 ) -> UInt8Array:
     """uint8 RGB [height, width, 3]: the cloud seen from the side of the camera that took it, nearer points in front.
 
-    xyz: float32 [N, 3], optical frame (x right, y down, z forward). rgb: uint8 [N, 3]. yaw, pitch: radians that the eye moves around the
-    middle of the cloud.
+    xyz: float32 [N, 3], optical frame (x right, y down, z forward). rgb: uint8 [N, 3]. framed: the cloud that the picture is framed for,
+    so that two clouds can be compared; None for `xyz`. yaw, pitch: radians that the eye moves around the middle of that cloud.
     """
     picture = np.full((height, width, 3), BACKGROUND, np.uint8)
     good = np.isfinite(xyz).all(axis=1)
-    if not good.any():
+    reference = _finite(xyz if framed is None else framed)
+    if not good.any() or not len(reference):
         return picture
-    points, colours = xyz[good].astype(np.float64), rgb[good]
-    low, high = np.percentile(points, (2, 98), axis=0)
+    low, high = np.percentile(reference, (2, 98), axis=0)
     middle, size = (low + high) / 2.0, float(np.linalg.norm(high - low)) or 1.0
-    turned = (points - middle) @ _rotation(yaw, pitch).T / size
-    turned[:, 2] += 1.3
-    seen = turned[:, 2] > 0.2
-    order = np.argsort(-turned[seen, 2])
-    rays = turned[seen][order, :2] / turned[seen][order, 2:]
-    columns, rows = _framed(rays, width, height)
-    _splat(picture, rows, columns, colours[seen][order])
+
+    def rays(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
+        """Of the points before the eye, far to near, and their indices."""
+        turned = (points - middle) @ _rotation(yaw, pitch).T / size + np.array([0.0, 0.0, 1.3])
+        order = np.argsort(-turned[:, 2])
+        order = order[turned[order, 2] > 0.2]
+        return turned[order, :2] / turned[order, 2:], order
+
+    placed, order = rays(_finite(xyz))
+    low, high = np.percentile(rays(reference)[0], (1, 99), axis=0)
+    scale = _FILL * min(np.array([width, height]) / np.maximum(high - low, 1e-6))
+    columns, rows = np.rint((placed - (low + high) / 2.0) * scale + np.array([width, height]) / 2.0).astype(int).T
+    _splat(picture, rows, columns, rgb[good][order])
     return picture
 
 
-def _framed(rays: NDArray[np.float64], width: int, height: int) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Columns and rows, at the scale that lets nearly all points fill the picture."""
-    low, high = np.percentile(rays, (1, 99), axis=0)
-    extent = np.maximum(high - low, 1e-6)
-    scale = _FILL * min(width / extent[0], height / extent[1])
-    placed = np.rint((rays - (low + high) / 2.0) * scale + np.array([width, height]) / 2.0).astype(int)
-    return placed[:, 0], placed[:, 1]
+def _finite(xyz: Float32Array) -> NDArray[np.float64]:
+    return xyz[np.isfinite(xyz).all(axis=1)].astype(np.float64)
 
 
 def _rotation(yaw: float, pitch: float) -> NDArray[np.float64]:

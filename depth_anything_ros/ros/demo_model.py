@@ -11,8 +11,8 @@ import numpy as np
 from depth_anything_ros.depth import resize
 from depth_anything_ros.engine import Engine
 from depth_anything_ros.models.cache import resolve_model
+from depth_anything_ros.models.checkpoint_facts import DOUBTFUL
 from depth_anything_ros.ros.camera_bag import Shot
-from depth_anything_ros.ros.diagnostics import DOUBTFUL
 from depth_anything_ros.types import DepthKind, ModelInfo, Prediction
 
 

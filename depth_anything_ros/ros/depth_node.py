@@ -13,6 +13,7 @@ from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from depth_anything_ros.errors import DepthAnythingError, OptionError
+from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.ros import diagnostics, parameters
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.stream import CameraStream, NodeEngine
@@ -103,6 +104,8 @@ class DepthNode(LifecycleNode):
         self.get_logger().info(
             f"{info.checkpoint or info.path}: {info.kind.value}, licence {info.license}, on {info.device}, ready in {seconds:.1f} s"
         )
+        if doubt := doubt_of(info.checkpoint, info.license):
+            self.get_logger().warning(doubt)
 
     def _activate(self) -> None:
         if self._stream is not None:

@@ -11,16 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.types import ModelInfo
-
-DOUBTFUL = {
-    **dict.fromkeys(
-        ("seeded-any-view", "seeded-mono", "seeded-metric", "seeded-rays", "seeded-swiglu", "seeded-v2", "seeded-v2-metric"),
-        "has random weights: its depth means nothing",
-    ),
-    **dict.fromkeys(("DA3-NANO", "DA3METRIC-NANO"), "is a small model for demos: do not steer by its depth"),
-}
-"""Checkpoint names of the models that this package makes itself, and why they are not for robots."""
 
 _OUTDATED = 5.0
 """Seconds after which a rejected or failed frame no longer colours the health."""
@@ -116,18 +108,9 @@ def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: s
         "device": info.device,
         "parameters": str(info.parameters),
     }
-    doubt = _doubt(info)
+    doubt = doubt_of(info.checkpoint, info.license)
     level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN if doubt else DiagnosticStatus.OK
     return _status(f"{node_name}: engine", info.device, level, problem or doubt or state, values)
-
-
-def _doubt(info: ModelInfo) -> str:
-    """Why the numbers of this model deserve no trust, or empty."""
-    if info.checkpoint in DOUBTFUL:
-        return f"{info.checkpoint} {DOUBTFUL[info.checkpoint]}"
-    if info.license == "unknown":
-        return f"{info.checkpoint or 'the model'} is no published checkpoint: what its depth means and its licence are not known"
-    return ""
 
 
 def _status(name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:

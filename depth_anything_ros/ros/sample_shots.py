@@ -1,12 +1,14 @@
-"""Pictures for a camera bag: a calibrated scene with true depth out of scikit-image, or the user's own.
+"""Pictures for a camera bag: a scene with calibration and true depth, or the user's own.
 
-The scene is "Motorcycle" of the Middlebury 2014 stereo benchmark (Scharstein et al., GCPR 2014), as scikit-image ships it.
+"drive" is computed and lies in the package (`drive_file`); "motorcycle" is "Motorcycle" of the Middlebury 2014 stereo benchmark
+(Scharstein et al., GCPR 2014), as scikit-image ships it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import cv2
@@ -16,6 +18,7 @@ from depth_anything_ros.errors import InputError
 from depth_anything_ros.files import read_picture
 from depth_anything_ros.geometry import centred_intrinsics
 from depth_anything_ros.ros.camera_bag import Shot
+from depth_anything_ros.ros.drive_file import read_drive
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
 
 # Calibration of the left picture, 741 x 500, from the docstring of skimage.data.stereo_motorcycle.
@@ -25,6 +28,11 @@ BASELINE = 0.193001
 DISPARITY_OFFSET = 31.086
 """Pixels between the two principal points."""
 VIEW_WIDTH, VIEW_HEIGHT = 640, 480
+
+
+def scene_shots(scene: str, frames: int) -> Iterator[Shot]:
+    """The first `frames` pictures of the scene "drive", or that many of "motorcycle". Raises InputError ``input.file``."""
+    return islice(read_drive(), frames) if scene == "drive" else motorcycle_pan(frames)
 
 
 def motorcycle_pan(frames: int) -> Iterator[Shot]:

@@ -32,7 +32,7 @@ def pixels(message: Any) -> np.ndarray:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     folder = tmp_path_factory.mktemp("sample") / "bag"
-    assert main(["sample", "-o", str(folder), "--frames", "4"]) == 0
+    assert main(["sample", "--scene", "motorcycle", "-o", str(folder), "--frames", "4"]) == 0
     return read(folder)
 
 
@@ -69,6 +69,19 @@ def test_pictures_are_one_scene_through_shifted_pinholes(scene: dict[str, list[A
         assert inside.sum() > 200_000
         np.testing.assert_array_equal(pixels(image)[v[inside], u[inside]], left[rows[inside], columns[inside]])
         np.testing.assert_allclose(pixels(truth)[v[inside], u[inside]], z[inside], rtol=1e-5)
+
+
+def test_the_drive_has_true_depth_and_poses(tmp_path: Path) -> None:
+    assert main(["sample", "-o", str(tmp_path / "bag"), "--frames", "3"]) == 0
+    found = read(tmp_path / "bag")
+    assert {topic: len(messages) for topic, messages in found.items()} == {
+        "/camera/image_rect": 3,
+        "/camera/camera_info": 3,
+        "/camera/truth/depth": 3,
+        "/tf": 3,
+    }
+    truth = pixels(found["/camera/truth/depth"][0])
+    assert truth.shape == (168, 224) and np.isinf(truth).any() and 0.5 < truth.min() < 3.0
 
 
 def test_pan_reaches_both_edges(scene: dict[str, list[Any]]) -> None:

@@ -68,6 +68,14 @@ def test_source_archive_holds_what_the_build_needs(tmp_path: Path) -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     archive = next(tmp_path.glob("*.tar.gz"))
     names = subprocess.run(["tar", "tf", archive], check=True, capture_output=True, text=True).stdout
-    for needed in ("native/CMakeLists.txt", "native/cmake/fetch_ggml.py", "native/src/engine.cpp", "package.xml", "resource/", "LICENSE"):
+    for needed in (
+        "depth_anything_ros/samples/drive.npz",
+        "native/CMakeLists.txt",
+        "native/cmake/fetch_ggml.py",
+        "native/src/engine.cpp",
+        "package.xml",
+        "resource/",
+        "LICENSE",
+    ):
         assert needed in names
     assert ".so" not in names.replace(".source", "")

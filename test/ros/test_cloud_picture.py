@@ -52,6 +52,17 @@ def test_eye_moves_to_the_side_and_above() -> None:
     assert place(above, 0)[0] < place(above, 1)[0]
 
 
+def test_two_clouds_in_one_frame_can_be_compared() -> None:
+    """The same green square lies at the same place, whatever else its cloud holds."""
+    reference = coloured((patch(-1, 0, 4, 0.5), RED), (patch(1, 0, 4, 0.5), GREEN))
+    other = coloured((patch(-1, 1, 4, 0.5), RED), (patch(1, 0, 4, 0.5), GREEN), (patch(0, 0, 9, 3), BLUE))
+    first = draw_cloud(*reference, framed=reference[0], yaw=0.0, pitch=0.0)
+    second = draw_cloud(*other, framed=reference[0], yaw=0.0, pitch=0.0)
+    np.testing.assert_allclose(place(first, 1), place(second, 1), atol=0.5)
+    np.testing.assert_array_equal(first, draw_cloud(*reference, yaw=0.0, pitch=0.0))
+    assert place(second, 0)[0] > place(first, 0)[0] + 20
+
+
 def test_nothing_to_draw() -> None:
     nothing = np.full((10, 3), np.nan, np.float32)
     picture = draw_cloud(nothing, np.full((10, 3), 255, np.uint8), width=40, height=30)

@@ -13,8 +13,8 @@ from rig import NodeProcess, Rig, image_message, info_message
 from sensor_msgs.msg import CameraInfo
 
 from depth_anything_ros.convert import seeded
-from depth_anything_ros.models.checkpoint_facts import CHECKPOINT_FACTS
-from depth_anything_ros.ros.diagnostics import DOUBTFUL, engine_status
+from depth_anything_ros.models.checkpoint_facts import CHECKPOINT_FACTS, DOUBTFUL
+from depth_anything_ros.ros.diagnostics import engine_status
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf")
