@@ -1,4 +1,4 @@
-"""The picture of a depth map for people: percentile range and colour map. The only place that normalises values."""
+"""The picture of a depth map for people: range and colour map. The only place that normalises values."""
 
 from __future__ import annotations
 
@@ -7,27 +7,70 @@ import numpy as np
 
 from depth_anything_ros.types import Float32Array, UInt8Array
 
+_PERCENTILES = (2.0, 98.0)
+_FOLLOW = 0.1
+"""How far the range of a stream moves towards that of its newest picture."""
 
-def colourise(depth: Float32Array, *, percentiles: tuple[float, float] = (2.0, 98.0)) -> UInt8Array:
+
+def colourise(depth: Float32Array, *, percentiles: tuple[float, float] = _PERCENTILES) -> UInt8Array:
     """uint8 RGB [H, W, 3] of a depth map: near is warm, far is cold, invalid is black.
 
     depth: float32 [H, W], near is small; NaN is invalid and +Inf the far end. Colours follow 1/depth, which spreads the near range as
     the eye expects it, between the two percentiles of the valid pixels.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        nearness = np.where(depth > 0.0, 1.0 / depth, np.nan)
-    return shade(nearness.astype(np.float32), percentiles=percentiles)
+    return shade(_nearness(depth), percentiles=percentiles)
 
 
-def shade(values: Float32Array, *, percentiles: tuple[float, float] = (2.0, 98.0)) -> UInt8Array:
+def shade(values: Float32Array, *, percentiles: tuple[float, float] = _PERCENTILES) -> UInt8Array:
     """uint8 RGB [H, W, 3] of any map: large is warm, small is cold, values that are not finite are black."""
-    finite = np.isfinite(values)
-    picture = np.zeros((*values.shape, 3), np.uint8)
-    if not finite.any():
-        return picture
-    low, high = np.percentile(values[finite], percentiles)
+    return _paint(values, _range(values, percentiles) or (0.0, 1.0))
+
+
+class StreamColours:
+    """Colours for the pictures of one camera in turn, whose range moves slowly, so that still things keep their colour."""
+
+    def __init__(self) -> None:
+        self._range: tuple[float, float] | None = None
+
+    def colourise(self, depth: Float32Array, *, inverse: bool = False, near: float = 0.0, far: float = 0.0) -> UInt8Array:
+        """uint8 RGB [H, W, 3] as `colourise` gives it; with `inverse` as `shade` gives it, for maps that are large where it is near.
+
+        near, far: depth at the two ends of the colours; 0 follows the pictures.
+        """
+        values = depth if inverse else _nearness(depth)
+        # A sixteenth of the pixels is enough for a percentile, and much faster.
+        newest = _range(values[::4, ::4], _PERCENTILES)
+        if newest is not None and self._range is not None:
+            self._range = tuple(old + _FOLLOW * (new - old) for old, new in zip(self._range, newest))  # type: ignore[assignment]
+        elif newest is not None:
+            self._range = newest
+        low, high = self._range or (0.0, 1.0)
+        return _paint(values, (1.0 / far if far > 0.0 else low, 1.0 / near if near > 0.0 else high))
+
+
+def _nearness(depth: Float32Array) -> Float32Array:
+    """1/depth, NaN where depth is not above 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.reciprocal(depth)
+    values[~(depth > 0.0)] = np.nan
+    return values
+
+
+def _range(values: Float32Array, percentiles: tuple[float, float]) -> tuple[float, float] | None:
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return None
+    low, high = np.percentile(finite, percentiles)
+    return float(low), float(high)
+
+
+def _paint(values: Float32Array, ends: tuple[float, float]) -> UInt8Array:
+    low, high = ends
     span = high - low if high > low else 1.0
-    level = np.clip((np.where(finite, values, low) - low) / span, 0.0, 1.0)
-    bgr = np.asarray(cv2.applyColorMap(np.rint(level * 255.0).astype(np.uint8), cv2.COLORMAP_TURBO), np.uint8)
-    picture[finite] = bgr[finite][:, ::-1]
-    return picture
+    with np.errstate(invalid="ignore", over="ignore"):
+        level = np.clip((values - np.float32(low)) * np.float32(255.0 / span), 0.0, 255.0)
+        level = np.rint(level, out=level)
+    level[~np.isfinite(values)] = -1.0
+    bgr = cv2.applyColorMap(np.arange(256, dtype=np.uint8), cv2.COLORMAP_TURBO).reshape(256, 3)
+    table = np.vstack([np.zeros((1, 3), np.uint8), bgr[:, ::-1]])
+    return np.asarray(table[(level + 1.0).astype(np.int16)], np.uint8)

@@ -46,6 +46,15 @@ def resize(values: Float32Array, width: int, height: int) -> Float32Array:
     return np.asarray(cv2.resize(values, (width, height), interpolation=cv2.INTER_LINEAR), np.float32).reshape(height, width)
 
 
+def resize_mask(mask: UInt8Array, width: int, height: int) -> UInt8Array:
+    """uint8 [h, w] to [height, width], each pixel that of its centre."""
+    if mask.shape == (height, width):
+        return mask
+    rows = (2 * np.arange(height) + 1) * mask.shape[0] // (2 * height)
+    columns = (2 * np.arange(width) + 1) * mask.shape[1] // (2 * width)
+    return np.asarray(mask[rows[:, np.newaxis], columns])
+
+
 def confidence_from(raw: Float32Array) -> Float32Array:
     """float32 [h, w], raw network confidence c (1 to inf) to 1 - 1/c: 0 is a guess, 1 is certain; order is kept."""
     return (1.0 - 1.0 / np.maximum(raw, 1.0)).astype(np.float32)
@@ -68,11 +77,13 @@ def mark_invalid(
 
     confidence: float32 [H, W], 0 to 1; pixels below `least_confidence` are not trusted.
     """
-    with np.errstate(invalid="ignore"):
-        good = np.isfinite(depth) & (depth > 0.0) & (depth >= nearest) & (depth <= farthest)
+    lowest, highest = max(nearest, float(np.finfo(np.float32).tiny)), min(farthest, float(np.finfo(np.float32).max))
+    good = cv2.inRange(depth, lowest, highest)  # 0 for NaN
     if confidence is not None and least_confidence > 0.0:
-        good &= confidence >= least_confidence
-    return np.where(good, depth, np.float32(np.nan))
+        good = cv2.bitwise_and(good, cv2.inRange(confidence, least_confidence, np.inf))
+    marked: Float32Array = depth.copy()
+    np.copyto(marked, np.float32(np.nan), where=good.reshape(depth.shape) == 0)
+    return marked
 
 
 def mark_sky(depth: Float32Array, mask: UInt8Array, policy: str, farthest: float) -> Float32Array:

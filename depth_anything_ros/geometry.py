@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from depth_anything_ros.depth import resize_mask
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
 
@@ -112,16 +113,22 @@ def project(
     *,
     bgr: bool = False,
     stride: int = 1,
+    farthest: float = np.inf,
+    without: UInt8Array | None = None,
     confidence: Float32Array | None = None,
 ) -> NDArray[np.void]:
     """Organised cloud of every `stride`-th pixel: structured [ceil(H / stride), ceil(W / stride)], `POINT` or `POINT_WITH_CONFIDENCE`.
 
-    depth: float32 [H, W], metres along z; where it is not finite x, y, z are NaN. intrinsics: of the depth map.
+    depth: float32 [H, W], metres along z; where it is not finite and above 0, x, y, z are NaN. intrinsics: of the depth map.
     pixels: uint8 [h, w, 3], the picture that gives the colours, resized where its size differs. confidence: float32 [H, W].
+    farthest: largest z. without: uint8 of any size over the whole picture, other than 0 where there are to be no points.
     A point of row i and column j belongs to pixel u = j * stride, v = i * stride.
     """
     height, width = depth.shape
-    z = np.where(np.isfinite(depth[::stride, ::stride]), depth[::stride, ::stride], np.float32(np.nan))
+    z = depth[::stride, ::stride].copy()
+    z[~((z > 0.0) & (z <= min(farthest, float(np.finfo(np.float32).max))))] = np.nan
+    if without is not None:
+        z[resize_mask(without, width, height)[::stride, ::stride] > 0] = np.nan
     # Pinhole rays are separable: one factor per column and one per row, too small to be worth a cache.
     ray_x = ((np.arange(0, width, stride) - intrinsics.cx) / intrinsics.fx).astype(np.float32)
     ray_y = ((np.arange(0, height, stride) - intrinsics.cy) / intrinsics.fy).astype(np.float32)

@@ -132,6 +132,8 @@ class Frame:
     """Of this picture, or None when the camera is not calibrated."""
     stamp_ns: int
     frame_id: str
+    outside: UInt8Array | None = None
+    """uint8 [H, W], 255 where a rectified picture has no pixel of the camera; None when all of it was seen."""
 
 
 @dataclass(frozen=True)
@@ -151,5 +153,7 @@ class Products:
     """Of the output maps (size H x W)."""
     points: NDArray[np.void] | None
     """Organised cloud [h, w] of a structured dtype x, y, z, rgb (and confidence), optical frame, metres."""
+    color: UInt8Array | None
+    """uint8 RGB [H, W, 3], the depth map for people."""
     timings: dict[str, float]
     """Stage name to seconds."""

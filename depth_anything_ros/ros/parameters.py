@@ -66,6 +66,12 @@ TABLE: tuple[Entry, ...] = (
         choices=("camera", "network"),
     ),
     Entry(
+        "depth.upsample",
+        _PROCESSING["depth_upsample"],
+        "How depth gets the camera's size: bilinear, or guided by the edges of the picture.",
+        choices=("bilinear", "guided"),
+    ),
+    Entry(
         "sky.policy",
         _PROCESSING["sky_policy"],
         "Depth of sky pixels: +Inf, NaN, or depth.max (in relative maps the largest valid depth).",
@@ -74,6 +80,21 @@ TABLE: tuple[Entry, ...] = (
     Entry("sky.threshold", _PROCESSING["sky_threshold"], "Network value from which a pixel is sky.", False, (1e-6, 1e6)),
     Entry("confidence.threshold", _PROCESSING["confidence_threshold"], "Depth of lower confidence (0 to 1) is invalid.", False, (0.0, 1.0)),
     Entry("points.stride", _PROCESSING["points_stride"], "The cloud takes every n-th pixel of every n-th row.", False, (1, 64)),
+    Entry("points.max", _PROCESSING["points_max"], "Farthest point of the cloud, metres; 0 is depth.max.", False, (0.0, 1e6)),
+    Entry(
+        "points.edge_filter",
+        _PROCESSING["points_edge_filter"],
+        "No points at edges where depth jumps by more than this fraction; 0 keeps all.",
+        False,
+        (0.0, 100.0),
+    ),
+    Entry("points.confidence", _PROCESSING["points_confidence"], "A field confidence in the cloud, where the model gives one."),
+    Entry(
+        "color.near", _PROCESSING["color_near"], "Depth of the warm end of depth/color; 0 follows the pictures smoothly.", False, (0.0, 1e6)
+    ),
+    Entry(
+        "color.far", _PROCESSING["color_far"], "Depth of the cold end of depth/color; 0 follows the pictures smoothly.", False, (0.0, 1e6)
+    ),
     Entry(
         "scale.source",
         _PROCESSING["scale_source"],

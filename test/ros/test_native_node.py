@@ -31,7 +31,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def arguments(model: Path, *more: str, resolution: int = RESOLUTION) -> tuple[str, ...]:
-    return ("--ros-args", "-p", f"model:={model}", "-p", f"resolution:={resolution}", *LARGE, *more)
+    return ("--ros-args", "-p", f"model:={model}", "-p", f"resolution:={resolution}", "-p", "points.edge_filter:=0.0", *LARGE, *more)
 
 
 def picture(width: int, height: int, seed: int = 0) -> np.ndarray:

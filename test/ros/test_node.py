@@ -12,7 +12,7 @@ from rig import BEST_EFFORT, LATCHED, RELIABLE, NodeProcess, Rig, cloud_of, imag
 from sensor_msgs.msg import CameraInfo
 
 Start = Callable[..., NodeProcess]
-MODEL = ("--ros-args", "-p", "model:=fake.gguf")
+MODEL = ("--ros-args", "-p", "model:=fake.gguf", "-p", "points.edge_filter:=0.0")  # pictures of noise are all edges
 LARGE = ("-p", "qos_overrides./image.subscription.reliability:=reliable")
 """Best-effort pictures above the middleware's buffers (half a megabyte) get lost now and then; not the subject of these tests."""
 

@@ -56,7 +56,7 @@ def test_a_constant_makes_metres_of_relative_depth_only(photo: np.ndarray, info:
 def test_maps_have_the_size_of_the_picture_or_of_the_network(photo: np.ndarray) -> None:
     engine = FakeEngine(ANY_VIEW, depth_of=lambda pixels: brightness(pixels)[:28:1, :42])
     for size, expected in (("camera", (48, 64)), ("network", (28, 42))):
-        options = ProcessingOptions(depth_size=size, scale_source="constant", scale_value=1.0, points_stride=3)
+        options = ProcessingOptions(depth_size=size, scale_source="constant", scale_value=1.0, points_stride=3, points_confidence=True)
         products = process(frame_of(photo), engine, options)
         assert products.depth.shape == products.confidence.shape == expected
         assert (products.intrinsics.height, products.intrinsics.width) == expected
@@ -89,7 +89,7 @@ def test_sky_is_marked_in_depth_and_mask_and_absent_from_the_cloud(policy: str, 
 
 @pytest.mark.case(28)
 def test_the_cloud_is_as_deep_as_the_map(photo: np.ndarray) -> None:
-    options = ProcessingOptions(depth_min=1.2, depth_max=1.7, points_stride=2)
+    options = ProcessingOptions(depth_min=1.2, depth_max=1.7, points_stride=2, points_edge_filter=0.0)
     products = process(frame_of(photo, replace(CAMERA, fx=300.0, fy=300.0)), FakeEngine(METRIC), options)
     sampled = products.depth[::2, ::2]
     np.testing.assert_array_equal(products.points["z"], np.where(np.isfinite(sampled), sampled, np.nan))
@@ -103,6 +103,45 @@ def test_doubtful_pixels_go(photo: np.ndarray) -> None:
     gone = process(frame_of(photo), FakeEngine(ANY_VIEW), ProcessingOptions(confidence_threshold=0.76))
     assert np.isfinite(kept.depth).all() and np.isnan(gone.depth).all()
     np.testing.assert_allclose(kept.confidence, 0.75)
+
+
+@pytest.mark.case(35)
+def test_the_cloud_has_a_range_of_its_own(photo: np.ndarray) -> None:
+    options = ProcessingOptions(points_max=1.4, points_stride=1, points_edge_filter=0.0)
+    products = process(frame_of(photo, replace(CAMERA, fx=300.0, fy=300.0)), FakeEngine(METRIC), options)
+    z = products.points["z"]
+    np.testing.assert_array_equal(np.isfinite(z), products.depth <= 1.4)
+    assert 0.1 < np.isfinite(z).mean() < 0.9
+
+
+@pytest.mark.case(35)
+def test_edges_leave_the_cloud_not_the_map() -> None:
+    """Left half at 1 m, right half at 2 m, by the double's brightness."""
+    pixels = np.zeros((48, 64, 3), np.uint8)
+    pixels[:, 32:, 0] = 255
+    frame = frame_of(pixels, replace(CAMERA, fx=300.0, fy=300.0))
+    clouds = [process(frame, FakeEngine(METRIC), ProcessingOptions(points_stride=1, points_edge_filter=jump)) for jump in (0.1, 1.5, 0.0)]
+    kept = [np.isfinite(products.points["z"]) for products in clouds]
+    assert not kept[0][:, 31:33].any() and kept[0][:, :28].all() and kept[0][:, 36:].all()
+    assert kept[1].all() and kept[2].all() and np.isfinite(clouds[0].depth).all()
+
+
+@pytest.mark.case(25)
+@pytest.mark.parametrize("size", ["camera", "network"])
+def test_what_a_rectified_picture_does_not_show_has_no_depth(photo: np.ndarray, size: str) -> None:
+    outside = np.zeros((48, 64), np.uint8)
+    outside[:6] = 255
+    engine = FakeEngine(ANY_VIEW, depth_of=lambda pixels: brightness(pixels)[::2, ::2])
+    products = process(replace(frame_of(photo), outside=outside), engine, ProcessingOptions(depth_size=size))
+    rows = 6 if size == "camera" else 3
+    assert np.isnan(products.depth[:rows]).all() and np.isfinite(products.depth[rows:]).all()
+
+
+def test_guided_depth_has_the_size_of_the_picture(photo: np.ndarray) -> None:
+    engine = FakeEngine(ANY_VIEW, depth_of=lambda pixels: brightness(pixels)[::2, ::2])
+    plain, guided = (process(frame_of(photo), engine, ProcessingOptions(depth_upsample=way)).depth for way in ("bilinear", "guided"))
+    assert plain.shape == guided.shape == (48, 64) and not np.array_equal(plain, guided)
+    assert np.abs(guided - brightness(photo)).mean() < np.abs(plain - brightness(photo)).mean()
 
 
 def test_only_what_is_wanted_is_made(photo: np.ndarray) -> None:
@@ -144,6 +183,11 @@ def test_every_map_has_the_size_of_its_frame(size: tuple[int, int]) -> None:
         {"sky_threshold": np.nan},
         {"confidence_threshold": 1.1},
         {"points_stride": 0},
+        {"points_max": -1.0},
+        {"points_edge_filter": np.nan},
+        {"color_near": 2.0, "color_far": 1.0},
+        {"color_far": np.inf},
+        {"depth_upsample": "cubic"},
         {"scale_source": "magic"},
         {"scale_source": "constant"},
         {"scale_value": -1.0},
@@ -154,4 +198,4 @@ def test_options_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(OptionError) as caught:
         ProcessingOptions(**wrong)
     assert caught.value.code == "option.range"
-    assert next(iter(wrong)).replace("_", ".") in str(caught.value)
+    assert next(iter(wrong)).replace("_", ".", 1) in str(caught.value)
