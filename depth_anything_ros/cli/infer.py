@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             products = process(Frame(pixels, False, camera, 0, ""), engine, options)
             _write(arguments.output / name, path.name, products, arguments.formats)
             unit = "metres" if products.metric else products.prediction.kind.value
-            print(f"{path}: {width}x{height}, {unit}, {sum(vars(products.prediction.timings).values()) * 1e3:.0f} ms", flush=True)
+            print(f"{path}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
     return 0
 
 

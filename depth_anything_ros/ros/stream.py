@@ -123,7 +123,7 @@ class CameraStream:
         products = process(picture.frame, self._engine, options.processing, wanted_products(topics))
         self._outputs.publish(topics, products, picture.header, view.lens, options.depth_encoding)
         age = (self._node.get_clock().now().nanoseconds - stamp_ns(image.header.stamp)) * 1e-9
-        self._health.count_processed(sum(vars(products.prediction.timings).values()), age)
+        self._health.count_processed(products.timings["infer"], age)
         if TIMING in topics:
             total, name = time.perf_counter() - started, self._node.get_name()
             counts = {"dropped": self._worker.dropped, "processed": self._health.processed}

@@ -8,7 +8,7 @@ from typing import Any
 from depth_anything_ros.ros.messages import MakeMessage
 from depth_anything_ros.types import Products
 
-TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points", "total", "age")
+TIMING_KEYS = ("preprocess", "compute", "postprocess", "infer", "maps", "points", "color", "total", "age")
 """Keys of `depth/timing` in milliseconds; `dropped` and `processed` (counts) follow."""
 
 
