@@ -1,8 +1,10 @@
 """Accuracy of the nano models on the test scenes, through GGUF files and the engine, beside the two baselines.
 
-    python -m training.evaluate --any-view nano-any-view.gguf --metric nano-metric.gguf
+    python -m training.evaluate                                        # the models in the package
+    python -m training.evaluate --any-view any-view-f32.gguf --metric metric-f32.gguf
 
-Every test scene gives one picture. The table is Markdown.
+Every test scene gives one picture, for several views its first two. Any-view depth has one scale per picture, the median of the ratios.
+The table is Markdown.
 """
 
 import argparse
@@ -16,80 +18,156 @@ from depth_anything_ros.types import Intrinsics
 
 from . import baselines, dataset, score
 
+BANDS = ((50, 60), (60, 70), (70, 80), (80, 90), (90, 100))  # degrees of the horizontal field of view
 
-def predictions(model, rows):
-    """Predictions of the engine for the first view of every scene."""
+
+def camera(row):
     height, width = dataset.HEIGHT, dataset.WIDTH
-    with Engine.load(model) as engine:
-        return [
-            engine.infer(
-                np.ascontiguousarray(row["rgb"][0]),
-                intrinsics=Intrinsics(width, height, row["focal"], row["focal"], (width - 1) / 2, (height - 1) / 2),
-                fill_sky=False,
-            )
-            for row in rows
-        ]
+    return Intrinsics(width, height, float(row["focal"]), float(row["focal"]), (width - 1) / 2, (height - 1) / 2)
 
 
-def truths(rows, width, height):
-    depth = (row["depth"][0].astype(np.float32) for row in rows)
+def field_of(row):
+    """Horizontal field of view of a scene's camera, degrees."""
+    return float(np.degrees(2 * np.arctan(dataset.WIDTH / 2 / row["focal"])))
+
+
+def predictions(engine, rows):
+    """Predictions for the first view of every scene."""
+    return [engine.infer(np.ascontiguousarray(row["rgb"][0]), intrinsics=camera(row), fill_sky=False) for row in rows]
+
+
+def truths(rows, width, height, view=0):
+    depth = (row["depth"][view].astype(np.float32) for row in rows)
     return np.stack([cv2.resize(one, (width, height), interpolation=cv2.INTER_NEAREST) for one in depth])
 
 
-def _accuracy(name, depth, true):
-    return f"| {name} | {score.abs_rel(depth, true):.3f} | {score.within(depth, true):.3f} |"
+def metric_accuracy(engine, rows):
+    """Of the metric net, in metres: name -> number."""
+    found = predictions(engine, rows)
+    metres, sky = np.stack([one.depth for one in found]), np.stack([one.sky for one in found])
+    true = truths(rows, metres.shape[2], metres.shape[1])
+    fields = np.array([field_of(row) for row in rows])
+    return {
+        **_errors("metric net, metres", metres, true),
+        **_errors("metric net, one scale", metres * score.best_scale(metres, true), true),
+        "sky IoU": score.sky_iou(sky >= score.SKY_THRESHOLD, ~np.isfinite(true)),
+        "metric net, ground": ground_roughness(metres, true, rows),
+        **{
+            f"metric net, {low} to {high} degrees": score.abs_rel(metres[inside], true[inside])
+            for low, high in BANDS
+            if (inside := (fields >= low) & (fields < high)).any()
+        },
+    }
 
 
-def _roughness(depth, true, rows):
+def any_view_accuracy(engine, rows):
+    """Of the any-view net, one scale per picture: name -> number."""
+    found = predictions(engine, rows)
+    relative, confidence = np.stack([one.depth for one in found]), np.stack([one.confidence for one in found])
+    true = truths(rows, relative.shape[2], relative.shape[1])
+    aligned = relative * score.best_scale(relative, true)
+    fields = [np.degrees(2 * np.arctan(one.intrinsics.width / 2 / one.intrinsics.fx)) - field_of(row) for one, row in zip(found, rows)]
+    return {
+        **_errors("any-view net, one scale", aligned, true),
+        "doubt": score.doubt_ratio(aligned, true, confidence),
+        "field of view": float(np.median(np.abs(fields))),
+        "field of view, always the mean": float(np.median(np.abs([field_of(row) - 75.0 for row in rows]))),
+    }
+
+
+def nested_accuracy(pair, rows):
+    """Of the any-view net with the metres of the metric net."""
+    metres = np.stack([one.depth for one in predictions(pair, rows)])
+    true = truths(rows, metres.shape[2], metres.shape[1])
+    return {**_errors("nested pair, metres", metres, true), "nested pair, ground": ground_roughness(metres, true, rows)}
+
+
+def two_view_accuracy(engine, rows):
+    """Of the any-view net on two views of each scene: depth with one scale for both, the move between them, metres from its length."""
+    errors, metres, turns, courses = [], [], [], []
+    for row in rows:
+        first, second = engine.infer_views([np.ascontiguousarray(row["rgb"][view]) for view in (0, 1)])
+        depth = np.stack([first.depth, second.depth])
+        true = np.concatenate([truths([row], *depth.shape[:0:-1], view) for view in (0, 1)])
+        valid = np.isfinite(true)
+        errors.append(score.abs_rel(depth * np.median(true[valid] / depth[valid]), true))
+        moved, expected = _move(first.extrinsics, second.extrinsics), np.linalg.inv(row["pose"][0].astype(float)) @ row["pose"][1]
+        turns.append(_angle(moved[:3, :3].T @ expected[:3, :3]))
+        length, true_length = np.linalg.norm(moved[:3, 3]), np.linalg.norm(expected[:3, 3])
+        courses.append(np.degrees(np.arccos(np.clip(moved[:3, 3] @ expected[:3, 3] / max(length * true_length, 1e-9), -1, 1))))
+        metres.append(score.abs_rel(depth * true_length / max(length, 1e-9), true))
+    return {
+        "two views, one scale": float(np.mean(errors)),
+        "two views, metres from the length of the move": float(np.median(metres)),
+        "two views, turn": float(np.median(turns)),
+        "two views, course": float(np.median(courses)),
+    }
+
+
+def baseline_accuracy(rows, width, height, train_folder):
+    """Without looking: the two baselines and the spread of the depths."""
+    true = truths(rows, width, height)
+    row_means = baselines.row_means(truths(np.concatenate([shard[:8] for shard in dataset.load(train_folder, "train")]), width, height))
+    low, high = np.percentile(true[np.isfinite(true)], (2.5, 97.5))
+    return {
+        **_errors("mean depth of each row over the training pictures", np.broadcast_to(row_means[None, :, None], true.shape), true),
+        **_errors("best plane through each picture's own truth", np.stack([baselines.best_plane(one) for one in true]), true),
+        "depths, 2.5 %": float(low),
+        "depths, 97.5 %": float(high),
+    }
+
+
+def ground_roughness(depth, true, rows):
+    """Median over the pictures that show ground: RMS off its plane over the height of the camera."""
     scale = true.shape[2] / dataset.WIDTH
     values = [score.ground_roughness(d, t, row["focal"] * scale, row["pose"][0]) for d, t, row in zip(depth, true, rows)]
     return float(np.median([value for value in values if value is not None]))
 
 
-def table(any_view, metric, rows, train_folder):
-    """Lines of the report for the predictions of both nets on the scenes `rows`."""
-    height, width = metric[0].depth.shape
-    true = truths(rows, width, height)
-    row_means = baselines.row_means(truths(np.concatenate([shard[:8] for shard in dataset.load(train_folder, "train")]), width, height))
-    relative, metres = (np.stack([one.depth for one in nets]) for nets in (any_view, metric))
-    confidence, sky = np.stack([one.confidence for one in any_view]), np.stack([one.sky for one in metric])
-    aligned = relative * score.best_scale(relative, true)
-    factors = [score.nested_scale(*maps) for maps in zip(relative, confidence, metres, sky)]
-    nested = relative * np.array(factors)[:, None, None]
-    fields = [_field(one.intrinsics.fx, one.intrinsics.width) - _field(row["focal"], dataset.WIDTH) for one, row in zip(any_view, rows)]
+def _errors(name, depth, true):
+    return {name: score.abs_rel(depth, true), f"{name}, within 1.25": score.within(depth, true)}
+
+
+def _move(first, second):
+    """Pose of the second camera in the first one's frame, from two camera_from_world [3, 4]."""
+    full = [np.vstack([one, [0, 0, 0, 1]]).astype(float) for one in (first, second)]
+    return full[0] @ np.linalg.inv(full[1])
+
+
+def _angle(rotation):
+    return float(np.degrees(np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1))))
+
+
+def table(numbers):
+    """Lines of Markdown."""
+    both = [name for name in numbers if f"{name}, within 1.25" in numbers]
+    rest = [name for name in numbers if name not in both and not name.endswith("within 1.25")]
     return [
-        f"{len(rows)} pictures of {width} x {height}",
         "| prediction | AbsRel | within 1.25 |",
         "|---|---|---|",
-        _accuracy("mean depth of each row over the training pictures", np.broadcast_to(row_means[None, :, None], true.shape), true),
-        _accuracy("best plane through each picture's own truth", np.stack([baselines.best_plane(one) for one in true]), true),
-        _accuracy("metric net, metres", metres, true),
-        _accuracy("metric net, one scale per picture", metres * score.best_scale(metres, true), true),
-        _accuracy("any-view net, one scale per picture", aligned, true),
-        _accuracy("nested pair, metres", nested, true),
+        *(f"| {name} | {numbers[name]:.3f} | {numbers[f'{name}, within 1.25']:.3f} |" for name in both),
         "",
-        f"- sky IoU {score.sky_iou(sky >= score.SKY_THRESHOLD, ~np.isfinite(true)):.3f}",
-        f"- error of the least confident fifth over that of the rest {score.doubt_ratio(aligned, true, confidence):.2f}",
-        f"- horizontal field of view, median error {np.median(np.abs(fields)):.1f} degrees",
-        f"- ground within 5 m, RMS off its plane over camera height, median: metric {_roughness(metres, true, rows):.3f}, "
-        f"nested {_roughness(nested, true, rows):.3f}",
+        *(f"- {name}: {numbers[name]:.3f}" for name in rest),
     ]
-
-
-def _field(focal, width):
-    return float(np.degrees(2 * np.arctan(width / 2 / focal)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--any-view", type=Path, required=True)
-    parser.add_argument("--metric", type=Path, required=True)
+    parser.add_argument("--any-view", default="nano-any-view", help="GGUF file or name of a model")
+    parser.add_argument("--metric", default="nano-metric", help="GGUF file or name of a model")
     parser.add_argument("--state", type=Path, default=dataset.STATE)
     parser.add_argument("--split", choices=dataset.SPLITS, default="test")
     options = parser.parse_args()
-    pictures = options.state / "pictures"
-    rows = np.concatenate(dataset.load(pictures, options.split))
-    print("\n".join(table(predictions(options.any_view, rows), predictions(options.metric, rows), rows, pictures)))
+    rows = np.concatenate(dataset.load(options.state / "pictures", options.split))
+    with Engine.load(options.any_view) as engine:
+        size = engine.processed_size(dataset.WIDTH, dataset.HEIGHT)
+        numbers = {**any_view_accuracy(engine, rows), **two_view_accuracy(engine, rows)}
+    with Engine.load(options.metric) as engine:
+        numbers = {**metric_accuracy(engine, rows), **numbers}
+    with Engine.load(options.any_view, metric_model=options.metric) as pair:
+        numbers = {**baseline_accuracy(rows, *size, options.state / "pictures"), **numbers, **nested_accuracy(pair, rows)}
+    print(f"{len(rows)} pictures of {size[0]} x {size[1]}\n")
+    print("\n".join(table(numbers)))
 
 
 if __name__ == "__main__":

@@ -35,15 +35,6 @@ def doubt_ratio(predicted, true, confidence):
     return float(error[doubtful].mean() / error[~doubtful].mean())
 
 
-def nested_scale(relative, confidence, metric, sky):
-    """Factor that brings an any-view depth map to the metres of the metric net, as the official nested model does; 1 without ground."""
-    ground = sky < SKY_THRESHOLD
-    if ground.sum() <= 10:
-        return 1.0
-    use = ground & (confidence >= np.median(confidence[ground])) & (metric > 1e-2) & (relative > 1e-3)
-    return float((metric[use] * relative[use]).sum() / max((relative[use] ** 2).sum(), 1e-12))
-
-
 def ground_roughness(depth, true, focal, pose):
     """How far the ground of one picture is from a plane: RMS distance of its points within 5 m to their best plane, over the camera height.
 

@@ -25,7 +25,7 @@ from .pause import wait_while_paused
 from .validate import quick_score
 from .workers import share_gradients, start
 
-SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 100, 100  # seconds, steps, steps
+SAVE_EVERY, SCORE_EVERY, LOG_EVERY = 120.0, 100, 25  # seconds, steps, steps
 
 
 class Training:
@@ -42,7 +42,7 @@ class Training:
         whiten(self.net, pictures[:, 0])
         if options.start:
             elder = NanoNet(NanoShape())
-            elder.load_state_dict(torch.load(options.state / options.start / "last.pt", weights_only=False)["net"])
+            elder.load_state_dict(torch.load(options.state / options.start / "last.pt", weights_only=False)["average"])
             inherit(self.net, elder, pictures)
         self.average = {key: value.clone() for key, value in self.net.state_dict().items()}
         matrices = [p for n, p in self.net.backbone.named_parameters() if n.endswith("weight") and p.ndim == 2]

@@ -38,14 +38,6 @@ def test_doubt_ratio_finds_where_the_errors_are():
     assert score.doubt_ratio(predicted, true, confidence) == pytest.approx(4.0, rel=1e-3)
 
 
-def test_nested_scale_uses_confident_ground_only():
-    relative, metric = np.ones((4, 4)), np.full((4, 4), 5.0)
-    confidence, sky = np.full((4, 4), 2.0), np.zeros((4, 4))
-    metric[0], sky[0] = 100.0, 1.0
-    metric[1], confidence[1] = 50.0, 1.0
-    assert score.nested_scale(relative, confidence, metric, sky) == pytest.approx(5.0)
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_ground_roughness_is_the_noise_across_the_plane(noise):
     pose, focal, size = pose_from((0.0, 0.0, 1.5), 0.3, math.radians(-25), 0.0), 100.0, (84, 112)
