@@ -16,6 +16,9 @@ class DepthAnythingError(Exception):
         super().__init__(message)
         self.code = code
 
+    def __reduce__(self) -> tuple[type[DepthAnythingError], tuple[str, str]]:
+        return type(self), (self.code, str(self))  # what pickle would make of it lacks the code
+
 
 class ModelError(DepthAnythingError):
     """A model file cannot be used: ``model.missing``, ``model.format``, ``model.key``, ``model.tensor``, ``model.unsupported``."""

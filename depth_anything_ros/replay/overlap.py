@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from depth_anything_ros.errors import CancelledError
+
 T = TypeVar("T")
 _POLL = 0.1
 _END = object()
@@ -44,12 +46,13 @@ def read_ahead(items: Iterable[T], count: int) -> Iterator[T]:
 
 
 class WriteBehind(Generic[T]):
-    """Calls `write` with each item on a thread, in order; at most `count` items wait. A context manager: leaving it waits for the rest.
+    """Runs `write` on a thread with the items that are `put`, in order; at most `count` of them wait.
 
-    What `write` raises is raised by the next `put` or at the end. After an error in the block the rest is dropped.
+    A context manager: leaving it waits until `write` has returned. What `write` raises is raised by the next `put` or at the end. After an
+    error in the block, its iterator raises CancelledError, so that `write` does not take what came for all.
     """
 
-    def __init__(self, write: Callable[[T], None], count: int) -> None:
+    def __init__(self, write: Callable[[Iterator[T]], None], count: int) -> None:
         self._write = write
         self._waiting: queue.Queue[Any] = queue.Queue(count)
         self._errors: list[BaseException] = []
@@ -74,11 +77,15 @@ class WriteBehind(Generic[T]):
 
     def _run(self) -> None:
         try:
-            while (item := self._waiting.get()) is not _END:
-                if not self._abandoned.is_set():
-                    self._write(item)
+            self._write(self._items())
         except BaseException as error:  # noqa: BLE001 - raised again on the caller's thread
             self._errors.append(error)
+
+    def _items(self) -> Iterator[T]:
+        while (item := self._waiting.get()) is not _END:
+            yield item
+        if self._abandoned.is_set():
+            raise CancelledError("engine.cancelled", "The work ended before all was there.")
 
 
 def _put(waiting: queue.Queue[Any], item: Any, given_up: Callable[[], bool]) -> bool:

@@ -92,6 +92,7 @@ class BagWriter:
         if error is None or not self._whole:
             try:
                 self._writer.close()
+                _flush(self._work / self.folder.name)
                 (self._work / self.folder.name).rename(self.folder)
                 self._work.rmdir()
                 return
@@ -109,6 +110,13 @@ class BagWriter:
         with suppress(*WRITE_ERRORS):  # the error that led here is the one to tell
             self._writer.abort()
         shutil.rmtree(self._work, ignore_errors=True)
+
+
+def _flush(folder: Path) -> None:
+    """Bring the files onto the disk before they get their name, so that a power cut leaves none that is half there."""
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def hidden_beside(path: Path, suffix: str) -> Path:

@@ -22,17 +22,25 @@ FRAME_ID, WORLD_FRAME = "camera_optical_frame", "odom"
 START_NS = 1_700_000_000 * 1_000_000_000
 """Stamp of the first picture: fixed, so that the same pictures give the same bag."""
 _FOREVER = QosTime(9223372036, 854775807)
-CAMERA_QOS = Qos(
-    QosHistory.KEEP_LAST,
-    10,
-    QosReliability.RELIABLE,
-    QosDurability.VOLATILE,
-    _FOREVER,
-    _FOREVER,
-    QosLiveliness.AUTOMATIC,
-    _FOREVER,
-    avoid_ros_namespace_conventions=False,
-)
+
+
+def _reliable(depth: int) -> Qos:
+    return Qos(
+        QosHistory.KEEP_LAST,
+        depth,
+        QosReliability.RELIABLE,
+        QosDurability.VOLATILE,
+        _FOREVER,
+        _FOREVER,
+        QosLiveliness.AUTOMATIC,
+        _FOREVER,
+        avoid_ros_namespace_conventions=False,
+    )
+
+
+CAMERA_QOS = _reliable(10)
+NODE_QOS = _reliable(5)
+"""What the depth node offers, see `qos.output`."""
 
 
 @dataclass(frozen=True)

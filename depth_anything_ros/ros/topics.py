@@ -11,10 +11,10 @@ from depth_anything_ros.pipeline import WantedProducts
 from depth_anything_ros.ros.messages import MakeMessage, camera_info_from, cloud_from, image_from
 from depth_anything_ros.types import DepthKind, ModelInfo, Products
 
-TIMING = "depth/timing"
+TIMING, POINTS = "depth/timing", "points"
 IMAGE, CAMERA_INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 
-_METRIC = {"depth/image_rect": IMAGE, "depth/image_raw": IMAGE, "depth/camera_info": CAMERA_INFO, "points": "sensor_msgs/msg/PointCloud2"}
+_METRIC = {"depth/image_rect": IMAGE, "depth/image_raw": IMAGE, "depth/camera_info": CAMERA_INFO, POINTS: "sensor_msgs/msg/PointCloud2"}
 _RELATIVE = {"relative/image": IMAGE, "relative/camera_info": CAMERA_INFO}
 _NEED_DEPTH = frozenset({"depth/image_rect", "depth/image_raw", "depth/camera_info", *_RELATIVE})
 

@@ -1,0 +1,56 @@
+"""How far a replay is: frames, frames per second, time to go."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+_BAR = 24
+
+
+class Progress:
+    """On a terminal one line that is written over, elsewhere a line every few seconds."""
+
+    def __init__(self, stream: TextIO = sys.stderr) -> None:
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._period = 0.2 if self._terminal else 5.0
+        self._total = self._done = self._before = 0
+        self._began = self._shown = time.monotonic()
+
+    def begin(self, total: int, done: int) -> None:
+        """done: pictures that an earlier run has done."""
+        self._total, self._done, self._before = total, done, done
+        self._began = self._shown = time.monotonic()
+
+    def say(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+    def advance(self, count: int) -> None:
+        self._done += count
+        now = time.monotonic()
+        if now - self._shown >= self._period:
+            self._shown = now
+            self._show(now)
+
+    def end(self) -> None:
+        if self._terminal and self._total:
+            self._show(time.monotonic())
+            print(file=self._stream, flush=True)
+
+    def _show(self, now: float) -> None:
+        rate = (self._done - self._before) / max(now - self._began, 1e-3)
+        left = (self._total - self._done) / rate if rate > 0.0 else 0.0
+        text = f"{self._done}/{self._total} frames, {rate:.1f} fps, {_clock(left)} to go"
+        if self._terminal:
+            full = _BAR * self._done // max(self._total, 1)
+            print(f"\r[{'#' * full}{'.' * (_BAR - full)}] {text}   ", end="", file=self._stream, flush=True)
+        else:
+            self.say(text)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

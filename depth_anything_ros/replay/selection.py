@@ -1,0 +1,35 @@
+"""Which topics go into the output."""
+
+from __future__ import annotations
+
+from depth_anything_ros.errors import OptionError
+from depth_anything_ros.replay.options import KEEP_ALL, ReplayOptions
+from depth_anything_ros.replay.source import Source
+from depth_anything_ros.ros.topics import POINTS, topics_of
+from depth_anything_ros.types import ModelInfo
+
+_TF = ("/tf", "/tf_static")
+_NONE, _ALL = ("none",), ("all",)
+
+
+def kept_topics(source: Source, options: ReplayOptions) -> frozenset[str]:
+    """Recorded topics to copy. With some topics TF comes along, since depth in a frame without it is of little use. Raises OptionError."""
+    if options.keep == KEEP_ALL:
+        return frozenset(source.topics)
+    if options.keep == _NONE:
+        return frozenset()
+    if unknown := [name for name in options.keep if name not in source.topics]:
+        raise OptionError("option.unknown", f"--keep {unknown[0]}: the recording has {', '.join(source.topics)}; also all and none.")
+    return frozenset({*options.keep, *(name for name in _TF if name in source.topics)})
+
+
+def output_topics(info: ModelInfo, options: ReplayOptions) -> dict[str, str]:
+    """Relative names and types of what is written, as far as the model can give it. Raises OptionError for a name that it never gives."""
+    possible = topics_of(info)
+    if options.outputs == _ALL:
+        return possible
+    if not options.outputs:
+        return {name: kind for name, kind in possible.items() if name != POINTS}
+    if unknown := [name for name in options.outputs if name not in possible]:
+        raise OptionError("option.unknown", f"--outputs {unknown[0]}: this model gives {', '.join(possible)}; also all.")
+    return {name: possible[name] for name in options.outputs}
