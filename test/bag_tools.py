@@ -100,8 +100,8 @@ def write_unclosed_sqlite(path: Path, messages: Messages) -> Path:
     return path
 
 
-def verb(*arguments: object, domain: int = 0, **options: object) -> subprocess.Popen[str]:
-    """The command in a process of its own, on a ROS domain of its own."""
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+def verb(*arguments: object, domain: int = 0, extra: dict[str, str] | None = None, **options: object) -> subprocess.Popen[str]:
+    """The command in a process of its own, on a ROS domain of its own. extra: of its environment."""
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", **(extra or {})}
     command = [sys.executable, "-m", "depth_anything_ros", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **options)

@@ -50,6 +50,7 @@ class Journal:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self._lock.close()
             raise OptionError("option.range", f"{self.output} is being written by another process.") from error
         return self
 

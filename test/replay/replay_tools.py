@@ -128,7 +128,7 @@ def failing_engine(options: NodeOptions) -> FakeEngine:
 def run(recording: Path, output: Path, engine: object = metric_engine, model: Path | None = None, **options: object) -> Summary:
     """A replay in this process with the test double (or in others, with `jobs`)."""
     file = model or output.parent / "model.gguf"
-    if model is None:
+    if model is None and not file.exists():
         file.touch()
     node = NodeOptions(model=str(file), **options.pop("node", {}))
     source = SourceOptions(recording, **options.pop("source", {}))
