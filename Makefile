@@ -7,9 +7,11 @@ JOBS := $(shell nproc)
 # Quoted, since the clone may lie at a path with spaces.
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PYTHONWARNINGS=ignore::DeprecationWarning:setuptools
 GGML := -Dggml_DIR="$(CURDIR)/.local/ggml/lib/cmake/ggml"
+CLANG ?= $(firstword $(shell command -v clang++) $(wildcard /usr/bin/clang++-[0-9]*))
+FUZZ_SECONDS ?= 600
 CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 
-.PHONY: help build demo test test-all parity train lint format native-test python-test bench tidy clean
+.PHONY: help build demo test test-all parity train lint format native-test python-test bench tidy fuzz clean
 
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
@@ -21,6 +23,7 @@ help:
 	@echo "make bench             speed and memory of this machine (MODEL=file.gguf; default: seeded weights of DA3-SMALL)"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
 	@echo "make tidy              clang-tidy over native/ (minutes)"
+	@echo "make fuzz              ten minutes (FUZZ_SECONDS) of coverage-guided fuzzing for each reader of model files (needs Clang)"
 	@echo "make clean             remove what was built (the environment stays in .local/)"
 
 build:
@@ -84,6 +87,14 @@ bench: build
 tidy: native-test
 	@$(PYTHON) tools/environment.py $(VENV) tidy
 	@$(CPP) -name "*.cpp" -not -path "*/python/*" -print0 | $(IN_VENV) xargs -0 clang-tidy --quiet -p build/sanitize
+
+fuzz: build
+	@test -n "$(CLANG)" || { echo "Clang and its runtime are needed: apt install clang libclang-rt-dev"; exit 1; }
+	@$(PYTHON) tools/environment.py $(VENV) run test fuzz
+	@$(IN_VENV) cmake -S native -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER="$(CLANG)" -DDA_SANITIZE=ON \
+	    -DDA_FUZZ=ON -DDA_BUILD_TESTS=ON $(GGML) --log-level=WARNING
+	@$(IN_VENV) cmake --build build/fuzz --target fuzz_read_gguf fuzz_load_model --parallel $(JOBS)
+	@$(IN_VENV) python test/fuzz/run_all.py build/fuzz $(FUZZ_SECONDS)
 
 clean:
 	rm -rf build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache

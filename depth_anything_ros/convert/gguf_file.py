@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from depth_anything_ros.convert.gguf_keys import ValueType
 from depth_anything_ros.convert.layout import MetadataItem, Value
+from depth_anything_ros.convert.safetensors_file import shortened
 from depth_anything_ros.errors import ConversionError
 
 MAGIC = b"GGUF"
@@ -138,7 +139,9 @@ def read(path: Path) -> GgufFile:
     try:
         return _Reader(np.memmap(path, np.uint8, "r")).file()
     except (struct.error, ValueError, KeyError, IndexError, OSError) as error:
-        raise ConversionError("convert.verify", f"{path} cannot be read as a GGUF file of this family ({error}).") from error
+        raise ConversionError(
+            "convert.verify", f"{path} cannot be read as a GGUF file of this family ({shortened(error, 400)})."
+        ) from error
 
 
 class _Reader:

@@ -59,7 +59,7 @@ class SafetensorsFile:
         return values
 
     def _refuse(self, what: str) -> NoReturn:
-        raise ConversionError("convert.checkpoint", f"{self._path} {what}; get the checkpoint again.")
+        raise ConversionError("convert.checkpoint", f"{self._path} {shortened(what, 400)}; get the checkpoint again.")
 
     def _parsed(self, text: bytes) -> dict[str, Any]:
         try:
@@ -77,14 +77,14 @@ class SafetensorsFile:
         if not isinstance(dtype, str) or dtype not in ITEM_BYTES:
             self._refuse(f"has tensor {name} of type {dtype!r}; known: {', '.join(ITEM_BYTES)}")
         if not _is_naturals(shape) or len(shape) > MAX_RANK:
-            self._refuse(f"has tensor {name} of shape {_short(shape)}")
+            self._refuse(f"has tensor {name} of shape {shortened(shape)}")
         if not _is_naturals(offsets) or len(offsets) != 2 or not offsets[0] <= offsets[1] <= self._data.size:
-            self._refuse(f"has tensor {name} at bytes {_short(offsets)} of {self._data.size}")
+            self._refuse(f"has tensor {name} at bytes {shortened(offsets)} of {self._data.size}")
         count = ITEM_BYTES[dtype]
         for extent in shape:
             count *= extent
         if count != offsets[1] - offsets[0]:
-            self._refuse(f"has tensor {name} of type {dtype} and shape {_short(shape)} in {offsets[1] - offsets[0]} bytes")
+            self._refuse(f"has tensor {name} of type {dtype} and shape {shortened(shape)} in {offsets[1] - offsets[0]} bytes")
         return _Entry(dtype, tuple(shape), offsets[0], offsets[1])
 
     def _check_layout(self) -> None:
@@ -109,9 +109,10 @@ def _is_naturals(value: Any) -> bool:
     return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
 
 
-def _short(value: Any) -> str:
+def shortened(value: object, longest: int = 80) -> str:
+    """The text of a value of unknown origin, short enough for a message."""
     text = str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def as_float32(section: NDArray[np.uint8], dtype: str) -> Float32Array:

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from depth_anything_ros.convert.safetensors_file import ITEM_BYTES, as_float32
+from depth_anything_ros.convert.safetensors_file import ITEM_BYTES, as_float32, shortened
 from depth_anything_ros.convert.state_dict_pickle import StoredTensor, read_state_dict
 from depth_anything_ros.errors import ConversionError
 from depth_anything_ros.types import Float32Array
@@ -19,6 +19,18 @@ MAX_PICKLE_BYTES = 64 * 1024 * 1024
 _LOCAL_HEADER_BYTES = 30
 _LOCAL_NAME_LENGTH = slice(26, 28)
 _LOCAL_EXTRA_LENGTH = slice(28, 30)
+_FROM_HOSTILE_FILES = (
+    OSError,
+    ValueError,
+    IndexError,
+    KeyError,
+    TypeError,
+    NotImplementedError,
+    RuntimeError,
+    AttributeError,
+    EOFError,
+)
+"""What a hostile pickle or zip makes of the readers: indices, types and numbers that do not fit."""
 
 
 class TorchFile:
@@ -37,9 +49,8 @@ class TorchFile:
                 self._tensors = read_state_dict(archive.read(self._entries["data.pkl"]))
         except zipfile.BadZipFile as error:
             self._refuse(f"is no checkpoint in the zip format of PyTorch 1.6 and later ({error})")
-        # What a hostile pickle or zip makes of the readers: indices, types and numbers that do not fit.
-        except (OSError, ValueError, IndexError, KeyError, TypeError, NotImplementedError, RuntimeError, AttributeError) as error:
-            self._refuse(f"cannot be read: {error}")
+        except _FROM_HOSTILE_FILES as error:
+            self._refuse(f"cannot be read: {str(error) or type(error).__name__}")
         for name, tensor in self._tensors.items():
             self._section(name, tensor)
 
@@ -79,4 +90,4 @@ class TorchFile:
         return self._mapped[start + begin : start + end]
 
     def _refuse(self, what: str) -> NoReturn:
-        raise ConversionError("convert.checkpoint", f"{self._path} {what}; get the checkpoint again.")
+        raise ConversionError("convert.checkpoint", f"{self._path} {shortened(what, 400)}; get the checkpoint again.")

@@ -51,7 +51,7 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
     if known is None:
         raise ModelError(
             "model.missing",
-            f"Model file '{path}' does not exist, nor is there a model of that name (`depth-anything-ros models list` shows them).",
+            f"Model file '{path}' {_why_not(path)}, nor is there a model of that name (`depth-anything-ros models list` shows them).",
         )
     found = fetched(known, folder or default_folder())
     if not known.is_gguf:
@@ -61,3 +61,14 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
             f"depth-anything-ros convert {found} {known.checkpoint.lower()}.gguf",
         )
     return found
+
+
+def _why_not(path: Path) -> str:
+    """What is wrong with a path that does not exist for us."""
+    try:
+        os.stat(path)
+    except PermissionError as error:
+        return f"cannot be reached ({error.strerror})"
+    except (OSError, ValueError):  # a missing part, a part that is no folder, a text that is no path
+        pass
+    return "does not exist"

@@ -100,4 +100,6 @@ else()
     set(ggml_target ggml)
 endif()
 # A few template instances of ggml escape the visibility preset.
-set_property(TARGET ${ggml_target} APPEND PROPERTY INTERFACE_LINK_OPTIONS "LINKER:--exclude-libs,ALL")
+if(NOT DA_FUZZ)  # Clang's sanitizers are static libraries that must be seen from outside
+    set_property(TARGET ${ggml_target} APPEND PROPERTY INTERFACE_LINK_OPTIONS "LINKER:--exclude-libs,ALL")
+endif()

@@ -110,12 +110,14 @@ def test_the_crafted_file_is_good_otherwise(tmp_path):
 def test_hostile_archives(tmp_path):
     whole = torch_zip.write_raw(tmp_path / "whole.pth", GOOD, STORAGES).read_bytes()
     local_name_length = whole.index(b"archive/data/0") - 4
+    sizes = whole.rindex(b"archive/data.pkl") - 26  # of the central directory's entry: stored and unpacked
     crafted = {
         "empty": b"",
         "no zip": b"GGUF" * 100,
         "old format": pickle.dumps({"a": 1}, 2),
         "cut": whole[: len(whole) // 2],
         "local header leads past the end": whole[:local_name_length] + b"\xff\xff" + whole[local_name_length + 2 :],
+        "sizes past the end": whole[:sizes] + (10_000).to_bytes(4, "little") * 2 + whole[sizes + 8 :],
         "compressed": torch_zip.write_raw(tmp_path / "compressed.pth", GOOD, STORAGES, zipfile.ZIP_DEFLATED).read_bytes(),
         "big-endian": whole.replace(b"little", b"bigger"),
     }

@@ -140,3 +140,13 @@ def test_a_storm_of_changes(rig: Rig, start: Start) -> None:
     for message in messages:
         values = values_of(message)
         assert (values == (0 if message.encoding == "16UC1" else 1.0)).all(), "one set of parameters per frame"
+
+
+@pytest.mark.case(70)
+@pytest.mark.parametrize("name", ["with space", "שלום", "мир 📷", "it's", "n" * 240])
+def test_parameter_files_with_names_in_any_script(start: Start, tmp_path: Path, name: str) -> None:
+    """That the file was read shows in the refusal of what it says."""
+    path = tmp_path / f"{name}.yaml"
+    path.write_text("/**:\n  ros__parameters:\n    model: fake.gguf\n    depth.min: -1.0\n", encoding="utf-8")
+    node = start("--ros-args", "--params-file", str(path), ready=False)
+    assert node.wait(10.0) == 2 and "depth.min" in node.log, node.log
