@@ -8,12 +8,10 @@ from pathlib import Path
 
 from . import dataset, train
 
-PICTURES = ("--split validation --scenes 128", "--split test --scenes 256", "--split train --scenes 20000")
-STAGES = (  # small pictures first, the rate falls at full size; steps are counted through
-    "--net any-view --workers 2 --width 112 --steps 30000 --decay 0",
-    "--net any-view --workers 2 --width 224 --batch 8 --steps 38000 --decay 5000",
-    "--net metric --workers 2 --start any-view --width 112 --steps 10000 --decay 0",
-    "--net metric --workers 2 --width 224 --batch 8 --steps 18000 --decay 5000",
+PICTURES = ("--split validation --scenes 128", "--split test --scenes 256", "--split train --scenes 6016")
+STAGES = (  # 770,000 pictures and 380,000
+    "--net any-view --workers 2 --batch 32 --steps 12000 --decay 2500",
+    "--net metric --workers 2 --batch 32 --start any-view --steps 6000 --decay 1500",
 )
 
 
