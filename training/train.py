@@ -4,7 +4,8 @@
     python -m training.train --net metric --start any-view
 
 The learning rate rises, stays, and falls to nothing over the last `--decay` steps. Just before it falls the state is kept as `plateau.pt`:
-`--resume plateau` goes on from there with more steps or a larger picture. `touch <state>/pause` holds the work.
+`--resume plateau` goes on from there with more steps or a larger picture. `--finish 12` ends it by the clock instead: the rate falls over
+the next 12 minutes. `touch <state>/pause` holds the work.
 """
 
 import argparse
@@ -33,6 +34,7 @@ class Training:
 
     def __init__(self, options, rank):
         self.name, self.options, self.rank, self.step, self.pictures = options.net, options, rank, 0, 0
+        self.began = time.monotonic()
         self.folder = options.state / self.name
         torch.manual_seed(options.seed)
         shape = NanoShape(multi_view=self.name == "any-view")
@@ -82,7 +84,9 @@ class Training:
         partial.rename(self.folder / f"{which}.pt")
 
     def share(self):
-        """The part of the highest learning rate that this step uses."""
+        """The part of the highest learning rate that this step uses; 0 is the end."""
+        if self.options.finish:
+            return max(0.0, 1.0 - (time.monotonic() - self.began) / 60.0 / self.options.finish)
         left = (self.options.steps - self.step) / max(self.options.decay, 1)
         return min(1.0, (self.step + 1) / self.options.warm_up, left)
 
@@ -119,14 +123,15 @@ def run(training):
     first = training.rank == 0
     with open(training.folder / "log.txt" if first else os.devnull, "a") as log:
         saved = time.monotonic()
-        while training.step < training.options.steps:
+        while training.step < training.options.steps and training.share() > 0:
             _stretch(training, log)
             if not first:
                 continue
-            if training.step % SCORE_EVERY == 0 or training.step == training.options.steps:
+            ended = training.step == training.options.steps or training.share() == 0
+            if training.step % SCORE_EVERY == 0 or ended:
                 score = quick_score(training.net, training.average, training.options.state / "pictures", training.options.width)
                 print(f"step {training.step} validation {score}", file=log, flush=True)
-            if time.monotonic() - saved > SAVE_EVERY or training.step == training.options.steps:
+            if time.monotonic() - saved > SAVE_EVERY or ended:
                 training.save()
                 saved = time.monotonic()
 
@@ -158,6 +163,7 @@ def main(arguments=None):
     parser.add_argument("--resume", choices=("last", "plateau"), default="last")
     parser.add_argument("--steps", type=int, default=8000, help="step at which training ends")
     parser.add_argument("--decay", type=int, default=2000, help="last steps, over which the learning rate falls")
+    parser.add_argument("--finish", type=float, default=0.0, metavar="MINUTES", help="end by the clock: the rate falls from now on (one worker)")
     parser.add_argument("--warm-up", type=int, default=200)
     parser.add_argument("--width", type=int, default=112, help="picture width, a multiple of 56; height is 3/4 of it")
     parser.add_argument("--batch", type=int, default=16, help="pictures per step")
