@@ -163,7 +163,7 @@ def main(arguments=None):
     parser.add_argument("--resume", choices=("last", "plateau"), default="last")
     parser.add_argument("--steps", type=int, default=8000, help="step at which training ends")
     parser.add_argument("--decay", type=int, default=2000, help="last steps, over which the learning rate falls")
-    parser.add_argument("--finish", type=float, default=0.0, metavar="MINUTES", help="end by the clock: the rate falls from now on (one worker)")
+    parser.add_argument("--finish", type=float, default=0.0, metavar="MINUTES", help="fall from now on and end by the clock (one worker)")
     parser.add_argument("--warm-up", type=int, default=200)
     parser.add_argument("--width", type=int, default=112, help="picture width, a multiple of 56; height is 3/4 of it")
     parser.add_argument("--batch", type=int, default=16, help="pictures per step")
