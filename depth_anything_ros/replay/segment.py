@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ class SegmentRunner:
         started = time.perf_counter()
         result = SegmentResult(segment.number)
 
-        def write(outputs: Iterator[Output]) -> None:
+        def write(outputs: Iterator[Iterable[Output]]) -> None:
             with BagWriter(folder, self._options.storage, whole=True) as bag:
                 self._fill(bag, outputs)
                 result.seconds = time.perf_counter() - started
@@ -99,7 +100,7 @@ class SegmentRunner:
                 if stopping():
                     raise CancelledError("engine.cancelled", "Stopped by request.")
                 if item.message.topic in self._copied:
-                    writer.put(_copy(item.message))
+                    writer.put([Output(*item.message)])
                 if item.camera is not None:
                     self._compute(item, writer, result)
                     progress(1)
@@ -128,7 +129,7 @@ class SegmentRunner:
             for message in self._source.messages(latched, 0, self._plan.start_ns):
                 yield _Item(message._replace(stamp_ns=self._plan.start_ns), None, 0, None)
 
-    def _compute(self, item: _Item, writer: WriteBehind[Output], result: SegmentResult) -> None:
+    def _compute(self, item: _Item, writer: WriteBehind[Iterable[Output]], result: SegmentResult) -> None:
         if item.picture is None:
             result.passed_over += 1
         elif isinstance(item.picture, InputError):
@@ -136,32 +137,27 @@ class SegmentRunner:
         else:
             assert item.camera is not None
             try:
-                outputs, seconds = item.camera.outputs(item.picture, item.message, item.number)
+                inferred = item.camera.infer(item.picture, item.message.stamp_ns, item.number)
             except InputError as error:
                 self._refuse(item, error, result)
                 return
             result.processed += 1
-            result.infer_seconds += seconds
-            for output in outputs:
-                writer.put(output)
+            result.infer_seconds += inferred.seconds
+            writer.put(item.camera.finish(inferred))
 
     def _refuse(self, item: _Item, error: InputError, result: SegmentResult) -> None:
         result.refused += 1
         if result.refused <= _NAMED_REFUSALS:
             result.refusals += (f"{item.message.topic} at {item.message.stamp_ns * 1e-9:.3f} s: {error}",)
 
-    def _fill(self, bag: BagWriter, outputs: Iterator[Output]) -> None:
+    def _fill(self, bag: BagWriter, outputs: Iterator[Iterable[Output]]) -> None:
         """On the writing thread."""
         for name in self._copied:
             bag.add_recorded_topic(self._source.topics[name])
-        for output in outputs:
+        for output in chain.from_iterable(outputs):
             if output.topic not in bag.counts:
                 bag.add_topic(output.topic, self._outputs[output.topic], [NODE_QOS])
-            bag.write(output.topic, output.stamp_ns, output.make())
-
-
-def _copy(message: BagMessage) -> Output:
-    return Output(message.topic, message.stamp_ns, lambda: memoryview(message.data))
+            bag.write(output.topic, output.stamp_ns, output.data)
 
 
 def _unrolled(runs: tuple[tuple[int, int, bool], ...]) -> Iterator[tuple[int, bool]]:
