@@ -87,6 +87,8 @@ setup(
     install_requires=["numpy>=1.21", "opencv-python-headless>=4.5"],
     extras_require={
         "bags": ["rosbags>=0.11.9"],
+        "ray": ["ray>=2.9"],
+        "evaluate": ["matplotlib>=3.5"],
         "export": ["plyfile>=1.0"],
         "models": ["huggingface_hub>=0.25"],
         "demo": ["rosbags>=0.11.9", "scikit-image>=0.25"],

@@ -13,6 +13,8 @@ from depth_anything_ros.ros.message_types import ros2_types
 
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 _SUFFIX = "/compressed"
+_OURS = ("/depth/sky_mask", "/depth/color", "/depth/color/compressed", "/rgb/image_rect_color")
+"""Ends of output topics that hold pictures."""
 _DEPTH_ENCODINGS = ("32FC1", "64FC1", "16UC1")
 """Of depth images; one that is a picture all the same can be named with --image."""
 
@@ -58,7 +60,7 @@ def _camera(source: Source, image: str, namespace: str | None) -> Camera:
 
 
 def _candidates(source: Source, pictures: dict[str, int]) -> list[str]:
-    """Topics with pictures that are no depth images; of a picture in both forms the plain one."""
+    """Topics with pictures that are no depth images; of a picture in both forms the plain one; our own outputs only without others."""
     reader = BagMessages(ros2_types())
     found = []
     for name, count in pictures.items():
@@ -68,7 +70,7 @@ def _candidates(source: Source, pictures: dict[str, int]) -> list[str]:
         message = next(iter(source.messages([name])), None)
         if message is not None and (kind == COMPRESSED or reader.read(message.data, kind).encoding not in _DEPTH_ENCODINGS):
             found.append(name)
-    return found
+    return [name for name in found if not name.endswith(_OURS)] or found
 
 
 def _only(candidates: list[str], pictures: dict[str, int]) -> list[str]:

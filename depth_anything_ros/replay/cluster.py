@@ -7,6 +7,7 @@ package must be installed there. Ray is imported here only: ``pip install "depth
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -118,14 +119,22 @@ def _connected(job: Job) -> Iterator[Any]:
         raise OptionError("option.range", 'For --ray the package ray is needed: pip install "depth_anything_ros[ray]".') from error
     address = job.options.cluster
     try:
+        _probe(address)
         # Nothing of this process is needed there but the job.
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise OptionError("option.range", f"No Ray cluster at {address}: {' '.join(str(error).split())[:200]}") from error
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _probe(address: str) -> None:
+    """Raises OSError when nothing listens at host:port, which Ray itself finds out after minutes only."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
 def _failure(failed: dict[int, Exception], count: int) -> DepthAnythingError:
