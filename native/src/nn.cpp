@@ -25,6 +25,10 @@ kernels::RowsView rows_view(const ggml_tensor* rows) {
     return {floats(rows), static_cast<int>(rows->ne[1]), static_cast<std::ptrdiff_t>(rows->nb[1] / sizeof(float))};
 }
 
+kernels::RowsTarget rows_target(const ggml_tensor* result) {
+    return {target(result), static_cast<std::ptrdiff_t>(result->nb[1] / sizeof(float))};
+}
+
 kernels::QkvView qkv_view(const ggml_tensor* qkv) {
     const kernels::RowsView rows = rows_view(qkv);
     return {rows.values, rows.stride};
@@ -65,6 +69,15 @@ ggml_tensor* kernel_node(Graph& g, Sources& sources, std::array<std::int64_t, 3>
                           static_cast<int>(sources.present().size()), run_kernel, 1, &node);
 }
 
+// A node whose result is rows of `channels` for the next product to read, many at a time: rows a multiple of 2 KiB apart would fall on the
+// same few lines of the cache, so those are put a little further apart.
+ggml_tensor* rows_node(Graph& g, Sources& sources, std::int64_t channels, std::int64_t rows, KernelShare share) {
+    constexpr std::int64_t conflict = 2048 / sizeof(float), gap = 16;
+    if (channels % conflict != 0) return kernel_node(g, sources, {channels, rows, 1}, std::move(share));
+    ggml_tensor* spaced = kernel_node(g, sources, {channels + gap, rows, 1}, std::move(share));
+    return ggml_view_2d(g.context, spaced, channels, rows, spaced->nb[1], 0);
+}
+
 template <typename T>
 std::vector<std::uint8_t> as_bytes(const std::vector<T>& values) {
     std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
@@ -103,15 +116,17 @@ ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tenso
     task.gelu = options.gelu;
     g.scratch.reserve(g.kernels.gemm_scratch());
     Sources sources({x, weight, bias, options.scale, options.residual});
-    return kernel_node(g, sources, {weight->ne[1], x->ne[1], 1},
-                       [=, threads = g.threads.threads(), &set = g.kernels, &cancelled = g.cancelled](
-                           const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                           kernels::GemmTask product = task;
-                           product.weights.data = result->src[1]->data;
-                           const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3),
-                                                                sources.values(result, 4)};
-                           set.run_gemm(product, rows_view(result->src[0]), operands, target(result), threads, scratch, next, cancelled);
-                       });
+    const auto node = [&](KernelShare share) {
+        if (options.gelu) return rows_node(g, sources, weight->ne[1], x->ne[1], std::move(share));
+        return kernel_node(g, sources, {weight->ne[1], x->ne[1], 1}, std::move(share));
+    };
+    return node([=, threads = g.threads.threads(), &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch,
+                                                                                               std::atomic<int>& next) {
+        kernels::GemmTask product = task;
+        product.weights.data = result->src[1]->data;
+        const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
+        set.run_gemm(product, rows_view(result->src[0]), operands, rows_target(result), threads, scratch, next, cancelled);
+    });
 }
 
 ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
@@ -121,11 +136,11 @@ ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const Lin
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
     const kernels::NormTask task{static_cast<int>(x->ne[0]), eps};
     Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
-    return kernel_node(g, sources, {x->ne[0], x->ne[1], 1},
-                       [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-                           set.run_norm(task, rows_view(result->src[0]), floats(result->src[1]), floats(result->src[2]), target(result),
-                                        next, cancelled);
-                       });
+    return rows_node(g, sources, x->ne[0], x->ne[1],
+                     [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                         set.run_norm(task, rows_view(result->src[0]), floats(result->src[1]), floats(result->src[2]), rows_target(result),
+                                      next, cancelled);
+                     });
 }
 
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options) {
@@ -144,11 +159,11 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
         });
     g.scratch.reserve(g.kernels.attention_scratch(task));
     Sources both({prepared, qkv});
-    return kernel_node(g, both, {channels, tokens, 1},
-                       [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                           set.run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), target(result), scratch, next,
-                                             cancelled);
-                       });
+    return rows_node(g, both, channels, tokens,
+                     [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                         set.run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), rows_target(result), scratch, next,
+                                           cancelled);
+                     });
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {

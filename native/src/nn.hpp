@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "aligned_buffer.hpp"
 #include "ggml-cpp.h"
 #include "kernels/kernel_set.hpp"
 #include "thread_pool.hpp"
@@ -25,13 +26,13 @@ class Scratch {
     void reserve(std::size_t floats) { floats_ = std::max(floats_, floats); }
     std::size_t bytes() const { return floats_ * pieces_.size() * sizeof(float); }
     void allocate() {
-        for (auto& piece : pieces_) piece.resize(floats_);
+        for (auto& piece : pieces_) piece = AlignedFloats(floats_);
     }
     float* of(int thread) { return pieces_[thread].data(); }
 
   private:
     std::size_t floats_ = 0;
-    std::vector<std::vector<float>> pieces_;
+    std::vector<AlignedFloats> pieces_;
 };
 
 // One thread's share of a kernel: `result` has its arguments as sources, `next` hands out the pieces.

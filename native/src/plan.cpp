@@ -110,6 +110,8 @@ void Plan::allocate(std::uint64_t memory_limit) {
     if (!ggml_gallocr_alloc_graph(allocator_.get(), nodes_)) {
         throw Error("device.memory", describe(key_) + " needs " + std::to_string(bytes >> 20) + " MiB, which could not be allocated.");
     }
+    const ggml_backend_buffer_t buffer = outputs_.front().logits->buffer;
+    prefer_huge_pages(ggml_backend_buffer_get_base(buffer), ggml_backend_buffer_get_size(buffer));
     scratch_.allocate();
 }
 

@@ -35,7 +35,7 @@ Floats run_layer(const KernelSet& set, const MatrixView& weights, const Layer& s
                  const GemmOperands& operands, int threads) {
     Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.gemm_scratch());
     std::atomic<int> next{0};
-    set.run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, y.data(), threads, scratch.data(), next,
+    set.run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, {y.data(), s.out}, threads, scratch.data(), next,
                  kNotCancelled);
     return y;
 }
@@ -106,7 +106,7 @@ KERNEL_TEST(products, attention_is_its_definition) {
         std::atomic<int> next{0};
         set.run_prepare(task, {qkv.data(), stride}, norm, norm, c.rope ? table.data() : nullptr, prepared.data(), next, kNotCancelled);
         next = 0;
-        set.run_attention(task, prepared.data(), {qkv.data(), stride}, found.data(), scratch.data(), next, kNotCancelled);
+        set.run_attention(task, prepared.data(), {qkv.data(), stride}, {found.data(), width}, scratch.data(), next, kNotCancelled);
 
         const auto vector = [&](int part, int token, int head) {
             std::vector<double> values(c.head_dim);
@@ -160,7 +160,7 @@ KERNEL_TEST(products, layer_norm_is_its_definition) {
         const Floats weight = random_values(channels, 2), bias = random_values(channels, 3);
         Floats y(static_cast<std::size_t>(rows) * channels);
         std::atomic<int> next{0};
-        set.run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), y.data(), next, kNotCancelled);
+        set.run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), {y.data(), channels}, next, kNotCancelled);
         for (int r = 0; r < rows; ++r) {
             double mean = 0, variance = 0;
             for (int i = 0; i < channels; ++i) mean += static_cast<double>(x[r * stride + i]) / channels;
@@ -183,7 +183,7 @@ KERNEL_TEST(products, scores_of_extreme_size_stay_finite) {
     std::atomic<int> next{0};
     set.run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), next, kNotCancelled);
     next = 0;
-    set.run_attention(task, prepared.data(), {qkv.data(), 48}, found.data(), scratch.data(), next, kNotCancelled);
+    set.run_attention(task, prepared.data(), {qkv.data(), 48}, {found.data(), 16}, scratch.data(), next, kNotCancelled);
     for (const float value : found) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }
 

@@ -72,8 +72,7 @@ void soften(float* scores, int count, int padded, float& inverse_sum) {
 
 template <int vectors>
 void mix_values(const AttentionTask& task, int rows, const float* scores, const float* values, std::ptrdiff_t stride, const float* inverse,
-                float* result) {
-    const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(task.heads) * task.head_dim;
+                RowsTarget result) {
     for_row_tiles(rows, [&](int row, auto count) {
         Sums<decltype(count)::value, vectors> sums;
         clear<decltype(count)::value, vectors>(sums);
@@ -81,7 +80,7 @@ void mix_values(const AttentionTask& task, int rows, const float* scores, const 
         multiply<decltype(count)::value, vectors>(task.tokens, scores + static_cast<std::ptrdiff_t>(row) * padded, padded, values, stride,
                                                   sums);
         for (int r = 0; r < decltype(count)::value; ++r) {
-            for (int v = 0; v < vectors; ++v) store(result + (row + r) * width + v * kLanes, sums[r][v] * inverse[row + r]);
+            for (int v = 0; v < vectors; ++v) store(result.values + (row + r) * result.stride + v * kLanes, sums[r][v] * inverse[row + r]);
         }
     });
 }
@@ -123,7 +122,7 @@ void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm,
     }
 }
 
-void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv, float* result, float* scratch, std::atomic<int>& next,
+void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv, RowsTarget result, float* scratch, std::atomic<int>& next,
                    const std::atomic<bool>& cancelled) {
     const int blocks = (task.tokens + kQueryRows - 1) / kQueryRows, padded = padded_tokens(task), width = task.heads * task.head_dim;
     for (int i = next++; i < task.heads * blocks && !cancelled.load(std::memory_order_relaxed); i = next++) {
@@ -146,11 +145,12 @@ void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv
         float inverse[kQueryRows];
         for (int r = 0; r < rows; ++r) soften(scratch + static_cast<std::size_t>(r) * padded, task.tokens, padded, inverse[r]);
         const float* values = qkv.values + 2 * width + head * task.head_dim;
-        float* target = result + static_cast<std::size_t>(first) * width + head * task.head_dim;
+        float* target = result.values + first * result.stride + head * task.head_dim;
         int d = 0;
         for (; d + kPanel <= task.head_dim; d += kPanel)
-            mix_values<kTileVectors>(task, rows, scratch, values + d, qkv.stride, inverse, target + d);
-        for (; d < task.head_dim; d += kLanes) mix_values<1>(task, rows, scratch, values + d, qkv.stride, inverse, target + d);
+            mix_values<kTileVectors>(task, rows, scratch, values + d, qkv.stride, inverse, {target + d, result.stride});
+        for (; d < task.head_dim; d += kLanes)
+            mix_values<1>(task, rows, scratch, values + d, qkv.stride, inverse, {target + d, result.stride});
     }
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "kernels/gemm.hpp"
+
 namespace da::kernels {
 
 struct HeadNorm {
@@ -30,8 +32,8 @@ using AttentionFloats = std::size_t(const AttentionTask& task);
 using RunPrepare = void(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope,
                         float* prepared, std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
-// result: [tokens][heads][head_dim].
-using RunAttention = void(const AttentionTask& task, const float* prepared, QkvView qkv, float* result, float* scratch,
+// result: [tokens][heads * head_dim].
+using RunAttention = void(const AttentionTask& task, const float* prepared, QkvView qkv, RowsTarget result, float* scratch,
                           std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

@@ -1,6 +1,6 @@
 // y = activation(x W^T + bias) * scale + residual, for rows of tokens: a linear layer with all that follows it in a transformer block.
 //
-// W is stored as PyTorch has it, [out][in], in any type that can be turned into floats row by row. Blocks of 64 columns are packed on the
+// W is stored as PyTorch has it, [out][in], in any type that can be turned into floats row by row. Blocks of 128 columns are packed on the
 // fly for the register tile, which costs little beside hundreds of tokens, keeps the mapped file the only copy, and makes quantised weights
 // run at the speed of float ones without quantising activations.
 #pragma once
@@ -32,7 +32,12 @@ struct RowsView {
     std::ptrdiff_t stride;
 };
 
-// What is added and multiplied; each may be nullptr. residual: rows like the result.
+struct RowsTarget {
+    float* values;
+    std::ptrdiff_t stride;
+};
+
+// What is added and multiplied; each may be nullptr. residual: [count][out].
 struct GemmOperands {
     const float* bias;
     const float* scale;
@@ -43,7 +48,7 @@ struct GemmOperands {
 using GemmScratch = std::size_t();
 
 // One thread's share; see RunConv. y: [count][out].
-using RunGemm = void(const GemmTask& task, RowsView x, const GemmOperands& operands, float* y, int threads, float* scratch,
+using RunGemm = void(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, int threads, float* scratch,
                      std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

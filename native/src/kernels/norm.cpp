@@ -32,12 +32,12 @@ void normalise(const NormTask& task, const float* x, const float* weight, const 
 
 }  // namespace
 
-void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, float* y, std::atomic<int>& next,
+void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, std::atomic<int>& next,
               const std::atomic<bool>& cancelled) {
     const int pieces = (x.count + kRowsPerPiece - 1) / kRowsPerPiece;
     for (int i = next++; i < pieces && !cancelled.load(std::memory_order_relaxed); i = next++) {
         for (int r = i * kRowsPerPiece; r < std::min((i + 1) * kRowsPerPiece, x.count); ++r) {
-            normalise(task, x.values + r * x.stride, weight, bias, y + static_cast<std::size_t>(r) * task.channels);
+            normalise(task, x.values + r * x.stride, weight, bias, y.values + r * y.stride);
         }
     }
 }

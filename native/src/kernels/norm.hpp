@@ -13,7 +13,7 @@ struct NormTask {
 };
 
 // y: [count][channels]. One thread's share; see RunConv.
-using RunNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, float* y, std::atomic<int>& next,
+using RunNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, std::atomic<int>& next,
                      const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

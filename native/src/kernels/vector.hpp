@@ -24,6 +24,18 @@ inline Vector broadcast(float value) {
     return value - Vector{};
 }
 
+inline Vector load_some(const float* source, int count) {
+    if (count >= kLanes) return load(source);
+    Vector value{};
+    for (int i = 0; i < count; ++i) value[i] = source[i];
+    return value;
+}
+
+inline void store_some(float* target, const Vector& value, int count) {
+    if (count >= kLanes) return store(target, value);
+    for (int i = 0; i < count; ++i) target[i] = value[i];
+}
+
 inline Vector relu(const Vector& value) {
     const Vector zero{};
     return value > zero ? value : zero;
