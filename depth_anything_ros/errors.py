@@ -21,7 +21,8 @@ class DepthAnythingError(Exception):
 
 
 class ModelError(DepthAnythingError):
-    """A model file cannot be used: ``model.missing``, ``model.format``, ``model.key``, ``model.tensor``, ``model.unsupported``."""
+    """A model file cannot be used: ``model.missing``, ``model.format``, ``model.key``, ``model.tensor``, ``model.unsupported``,
+    ``model.accuracy``."""
 
     exit_code = 3
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import cv2
@@ -15,9 +15,11 @@ from depth_anything_ros.types import Float32Array, UInt8Array
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
 
+VIDEO_SUFFIXES = frozenset({".avi", ".m4v", ".mjpeg", ".mkv", ".mov", ".mp4", ".mpg", ".mpeg", ".ts", ".webm", ".wmv"})
+
 
 def find_pictures(patterns: Sequence[str]) -> list[Path]:
-    """Files named by paths or glob patterns, a folder standing for the pictures in it; each pattern's files are sorted.
+    """Files named by paths or glob patterns (videos too), a folder standing for the pictures in it; each pattern's files are sorted.
 
     Raises InputError ``input.file`` when a pattern names nothing.
     """
@@ -42,6 +44,27 @@ def read_picture(path: Path) -> UInt8Array:
     if bgr is None:
         raise InputError("input.file", f"{path} is no picture that OpenCV can decode.")
     return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def read_pictures(path: Path) -> Iterator[tuple[str, UInt8Array]]:
+    """The picture of a file, or each picture of a video in turn, with a name: that of the file, for videos and the picture's number.
+
+    uint8 RGB [H, W, 3]. Raises InputError ``input.file``.
+    """
+    if path.suffix.lower() not in VIDEO_SUFFIXES:
+        yield path.stem, read_picture(path)
+        return
+    capture = cv2.VideoCapture(str(path))
+    try:
+        number = 0
+        while capture.grab():
+            _, bgr = capture.retrieve()
+            yield f"{path.stem}_{number:06d}", np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
+            number += 1
+    finally:
+        capture.release()
+    if number == 0:
+        raise InputError("input.file", f"{path} is no video that OpenCV can decode.")
 
 
 def write_png(path: Path, values: NDArray[np.uint8] | NDArray[np.uint16]) -> None:

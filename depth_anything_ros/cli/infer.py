@@ -1,4 +1,9 @@
-"""Depth of pictures, written beside each other into a folder.
+"""Depth of pictures and videos, written beside each other into a folder.
+
+    depth-anything-ros infer photo.jpg --model da3-small -o out
+    depth-anything-ros infer 'holiday/*.jpg' clip.mp4 --model da3metric-large --focal 1100 --formats mm color -o out
+
+A folder stands for the pictures in it, a video for each of its pictures (clip_000000, clip_000001, ...).
 
 Formats: color (PNG for people), npz (all maps with their unit), pfm (depth as float), mm (16-bit PNG in millimetres; only where the depth
 is in metres), pose (JSON: the camera as the model sees it). For other programs, as points with their camera: glb, ply, colmap, colmap-text
@@ -8,18 +13,19 @@ is in metres), pose (JSON: the camera as the model sees it). For other programs,
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from depth_anything_ros.cli.exports import EXPORTS
 from depth_anything_ros.cli.results import WRITERS
 from depth_anything_ros.errors import InputError, OptionError
-from depth_anything_ros.types import Products
+from depth_anything_ros.types import Products, UInt8Array
 
 FORMATS = (*WRITERS, *EXPORTS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("images", nargs="+", metavar="PATH", help="pictures: files, folders or patterns")
+    parser.add_argument("images", nargs="+", metavar="PATH", help="pictures and videos: files, folders of pictures, or patterns")
     parser.add_argument("--model", type=Path, required=True, help="GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
@@ -33,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
-    from depth_anything_ros.files import find_pictures, read_picture
+    from depth_anything_ros.files import find_pictures
     from depth_anything_ros.geometry import centred_intrinsics
     from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.pipeline import ProcessingOptions, process
@@ -45,19 +51,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("option.range", f"--focal {arguments.focal} must be a number of pixels above 0.")
     options = ProcessingOptions(depth_size=arguments.size)
     paths = find_pictures(arguments.images)
-    names = _names(paths)
     _make_folder(arguments.output)
     with Engine.load(arguments.model, threads=arguments.threads, resolution=arguments.resolution) as engine:
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
             print(doubt, flush=True)
-        for path, name in zip(paths, names):
-            pixels = read_picture(path)
+        for name, path, pixels in _pictures(paths):
             height, width = pixels.shape[:2]
             camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
             products = process(Frame(pixels, False, camera, 0, ""), engine, options)
             _write(arguments.output / name, path.name, products, arguments.formats)
             unit = "metres" if products.metric else products.prediction.kind.value
-            print(f"{path}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
+            print(f"{path} -> {name}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
     return 0
 
 
@@ -71,16 +75,19 @@ def _write(stem: Path, picture: str, products: Products, formats: list[str]) -> 
             EXPORTS[name](stem, view_of(products.frame, products.prediction, picture))
 
 
-def _names(paths: list[Path]) -> list[str]:
-    """One name per picture; equal ones are numbered."""
-    names: list[str] = []
+def _pictures(paths: list[Path]) -> Iterator[tuple[str, Path, UInt8Array]]:
+    """A name, the file and the pixels of every picture; equal names are numbered."""
+    from depth_anything_ros.files import read_pictures
+
+    taken: set[str] = set()
     for path in paths:
-        name, number = path.stem, 1
-        while name in names:
-            number += 1
-            name = f"{path.stem}_{number}"
-        names.append(name)
-    return names
+        for wanted, pixels in read_pictures(path):
+            name, number = wanted, 1
+            while name in taken:
+                number += 1
+                name = f"{wanted}_{number}"
+            taken.add(name)
+            yield name, path, pixels
 
 
 def _make_folder(folder: Path) -> None:

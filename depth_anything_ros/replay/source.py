@@ -9,10 +9,9 @@ from types import TracebackType
 from typing import NamedTuple, Protocol
 
 from depth_anything_ros.errors import OptionError
-from depth_anything_ros.files import PICTURE_SUFFIXES
+from depth_anything_ros.files import PICTURE_SUFFIXES, VIDEO_SUFFIXES
 from depth_anything_ros.ros.bag_reader import FOREVER_NS, STORAGE_SUFFIXES, BagMessage, BagReader, BagTopic
 
-VIDEO_SUFFIXES = frozenset({".avi", ".m4v", ".mjpeg", ".mkv", ".mov", ".mp4", ".mpg", ".mpeg", ".ts", ".webm", ".wmv"})
 STAMP_END = 12
 """Bytes of CDR up to the end of the header's stamp."""
 

@@ -162,3 +162,21 @@ def test_inverse_depth_is_not_exported(tmp_path: Path, picture: Path, name: str,
     assert infer(picture, "--model", v2_model(tmp_path), "-o", tmp_path / "out", "--focal", 80, "--formats", name) == 2
     assert "inverse depth" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_every_picture_of_a_video(tmp_path: Path, photo: np.ndarray) -> None:
+    model, clip = any_view_model(tmp_path), tmp_path / "clip.avi"
+    frames = [np.roll(photo, 8 * number, axis=1) for number in range(3)]
+    writer = cv2.VideoWriter(str(clip), cv2.VideoWriter_fourcc(*"FFV1"), 10.0, (64, 48))
+    for frame in frames:
+        writer.write(frame[..., ::-1])
+    writer.release()
+    assert infer(clip, "--model", model, "-o", tmp_path / "out", "--size", "network", "--formats", "pfm", "--threads", "1") == 0
+    names = [f"clip_{number:06d}.pfm" for number in range(3)]
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == names
+    with Engine.load(model, threads=1) as engine:
+        for name, frame in zip(names, frames, strict=True):
+            found = cv2.imread(str(tmp_path / "out" / name), cv2.IMREAD_UNCHANGED)
+            np.testing.assert_allclose(found, engine.infer(frame).depth, rtol=0.05)  # the codec's own colours are near
+    clip.write_bytes(clip.read_bytes()[:200])
+    assert infer(clip, "--model", model, "-o", tmp_path / "out") == 4

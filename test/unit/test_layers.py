@@ -24,6 +24,7 @@ LEVEL = {
     "geometry": 1,
     "colors": 1,
     "files": 1,
+    "motorcycle": 1,
     "models": 1,
     "_native": 1,
     "export": 2,
@@ -36,12 +37,13 @@ LEVEL = {
     "cli": 4,
     "convert": 4,
     "bench": 4,
+    "checks": 4,
     "replay": 5,
     "evaluate": 5,
     "report": 6,
     "__main__": 7,
 }
-MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "replay", "evaluate", "report", "models", "export", "scale"}
+MAY_IMPORT_PEERS = {"ros", "cli", "convert", "bench", "checks", "replay", "evaluate", "report", "models", "export", "scale"}
 """Folders: their modules know each other."""
 FOREIGN = {
     "rclpy": {"ros"},

@@ -1,0 +1,1 @@
+"""What this machine has and can do, and whether a model gives what it should: behind the verbs `doctor` and `verify`."""

@@ -1,0 +1,47 @@
+"""Which Python packages are there, what they are for, and how to get those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+
+@dataclass(frozen=True)
+class Package:
+    module: str
+    """Name to import."""
+    purpose: str
+    get: str
+    """Command, or what to do."""
+    distribution: str = ""
+    """Name to install, where it is another than the module's."""
+    needed: bool = False
+    """True where nothing works without it."""
+
+
+PACKAGES = (
+    Package("depth_anything_ros._native", "the engine", "build it: pip install ., colcon build or make build", needed=True),
+    Package("numpy", "all", "pip install numpy", needed=True),
+    Package("cv2", "pictures", "pip install opencv-python-headless", "opencv-python-headless", needed=True),
+    Package(
+        "rclpy", "the node, play, record", "source a ROS 2 distribution (source /opt/ros/DISTRO/setup.bash), or pip install ros-jazzy-rclpy"
+    ),
+    Package("rosbags", "bags: play, record, replay, sample, demo", "pip install rosbags"),
+    Package("huggingface_hub", "models fetch", "pip install huggingface_hub"),
+    Package("skimage", "verify, sample --scene motorcycle", "pip install scikit-image", "scikit-image"),
+    Package("plyfile", "infer --formats ply", "pip install plyfile"),
+)
+
+
+def installed_version(package: Package) -> str | None:
+    """Version, "yes" for what has none, or None when it cannot be imported."""
+    try:
+        if find_spec(package.module) is None:
+            return None
+    except ModuleNotFoundError:
+        return None
+    try:
+        return version(package.distribution or package.module)
+    except PackageNotFoundError:
+        return "yes"
