@@ -14,7 +14,22 @@ from types import ModuleType
 from depth_anything_ros import __version__
 from depth_anything_ros.errors import DepthAnythingError
 
-VERBS = ("infer", "info", "replay", "play", "record", "sample", "demo", "convert", "quantize", "models", "verify", "doctor", "bench")
+VERBS = (
+    "infer",
+    "info",
+    "replay",
+    "evaluate",
+    "play",
+    "record",
+    "sample",
+    "demo",
+    "convert",
+    "quantize",
+    "models",
+    "verify",
+    "doctor",
+    "bench",
+)
 """Modules of this package, in the order of the help."""
 
 INTERRUPTED = 130

@@ -1,0 +1,241 @@
+"""Depth of a bag against the truth of the same bag or another one."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.evaluate.metrics import Drift, ErrorSums, in_band, known_truth, scale_of
+from depth_anything_ros.evaluate.pairing import Arrival, pair
+from depth_anything_ros.evaluate.transforms import Transforms
+from depth_anything_ros.evaluate.truth import at_size, depth_of, points_of, projected
+from depth_anything_ros.ros.bag_messages import BagMessages
+from depth_anything_ros.ros.bag_reader import BagMessage, BagReader
+from depth_anything_ros.ros.calibration import sibling
+from depth_anything_ros.ros.message_types import ros2_types
+from depth_anything_ros.ros.messages import stamp_ns
+from depth_anything_ros.types import Float32Array, Intrinsics
+
+IMAGE, CLOUD, INFO, TF = "sensor_msgs/msg/Image", "sensor_msgs/msg/PointCloud2", "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage"
+DEPTH_NAMES = ("depth/image_rect", "depth/image_raw", "relative/image")
+ALIGNMENTS = ("auto", "none", "recording", "frame")
+Numbers = dict[str, float]
+_PATIENCE_NS = 500_000_000
+"""So late may transforms and calibrations be recorded."""
+_CAMERAS = 256
+"""Calibrations that are remembered."""
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """Raises OptionError where a value makes no sense."""
+
+    bag: Path
+    truth: str
+    """Topic: Image (32FC1, 16UC1), or PointCloud2 of a laser, which wants TF and the camera_info of the depth."""
+    truth_bag: Path | None = None
+    """None: the same."""
+    depth: str = ""
+    """Topic; empty takes the only one that there is."""
+    align: str = "auto"
+    """Scale before comparing: ``none``, one of the ``recording``, one of each ``frame``; ``auto``: none for metres, else recording."""
+    bands: tuple[float, ...] = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+    """Borders of the bands of distance, metres."""
+    tolerance: float = 0.0
+    """Seconds between a depth and its truth."""
+
+    def __post_init__(self) -> None:
+        if self.align not in ALIGNMENTS:
+            raise OptionError("option.range", f"align {self.align!r} must be one of {', '.join(ALIGNMENTS)}.")
+        if len(self.bands) < 2 or any(low >= high for low, high in zip(self.bands, self.bands[1:])) or self.bands[0] < 0.0:
+            raise OptionError("option.range", f"bands {' '.join(f'{one:g}' for one in self.bands)} must be two or more rising distances.")
+        if not 0.0 <= self.tolerance < math.inf:
+            raise OptionError("option.range", f"tolerance {self.tolerance} must be 0 or more seconds.")
+
+
+@dataclass(frozen=True)
+class FrameErrors:
+    """Of one depth map."""
+
+    stamp_ns: int
+    scale: float
+    """That would fit it best: median of true over predicted depth."""
+    numbers: Numbers
+
+
+@dataclass
+class Evaluation:
+    """Numbers by name as in `metrics.ErrorSums.numbers`."""
+
+    depth: str
+    truth: str
+    align: str
+    scale: float
+    """That was applied to the whole recording; 1 without alignment, NaN when each frame had its own."""
+    frames: list[FrameErrors] = field(default_factory=list)
+    unpaired: int = 0
+    """Depth maps without truth."""
+    total: ErrorSums = field(default_factory=ErrorSums)
+    bands: dict[tuple[float, float], ErrorSums] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def drift(self) -> Drift:
+        return Drift.of([frame.stamp_ns * 1e-9 for frame in self.frames], [frame.scale for frame in self.frames])
+
+
+def evaluate(options: EvaluationOptions) -> Evaluation:
+    """Raises InputError (bags, no common stamps), OptionError (topics)."""
+    with ExitStack() as stack:
+        bag = stack.enter_context(BagReader(options.bag))
+        truths = bag if options.truth_bag is None else stack.enter_context(BagReader(options.truth_bag))
+        comparison = _Comparison(bag, truths, options)
+        relative = comparison.depth.endswith(DEPTH_NAMES[-1])
+        align = ("recording" if relative else "none") if options.align == "auto" else options.align
+        scale = {"none": 1.0, "frame": math.nan}.get(align)
+        if scale is None:
+            scales = [scale_of(predicted, true) for _, predicted, true in comparison.pixels()]
+            scale = float(np.nanmedian(scales)) if np.isfinite(scales).any() else 1.0
+        result = Evaluation(comparison.depth, options.truth, align, scale)
+        result.bands = {(low, high): ErrorSums() for low, high in zip(options.bands, options.bands[1:])}
+        for stamp, predicted, true in comparison.pixels():
+            _add(result, stamp, predicted, true)
+        result.unpaired, result.problems = comparison.unpaired, sorted({*comparison.problems, *bag.warnings, *truths.warnings})
+    if not result.total.pixels:
+        reasons = "; ".join(result.problems) or f"no stamps of the two are within {options.tolerance:g} s of each other"
+        raise InputError("input.bag", f"Nothing of {result.depth} can be compared with {options.truth}: {reasons}.")
+    return result
+
+
+def _add(result: Evaluation, stamp: int, predicted: NDArray[np.float64], true: NDArray[np.float64]) -> None:
+    best = scale_of(predicted, true)
+    predicted = predicted * (best if result.align == "frame" else result.scale)
+    sums = ErrorSums.of(predicted, true)
+    result.frames.append(FrameErrors(stamp, best, sums.numbers()))
+    result.total += sums
+    for (low, high), of_band in result.bands.items():
+        chosen = in_band(true, low, high)
+        of_band += ErrorSums.of(predicted[chosen], true[chosen])
+
+
+class _Comparison:
+    """Streams the pairs of one depth topic and one truth topic past, any number of times."""
+
+    def __init__(self, bag: BagReader, truths: BagReader, options: EvaluationOptions) -> None:
+        self._bag, self._truths, self._options = bag, truths, options
+        self._messages = BagMessages(ros2_types())
+        topic = truths.topics.get(options.truth)
+        if topic is None or topic.type not in (IMAGE, CLOUD):
+            found = [name for name, one in truths.topics.items() if one.type in (IMAGE, CLOUD)]
+            raise OptionError(
+                "option.unknown", f"{options.truth} is no image or cloud topic of the bag; it has {', '.join(found) or 'none'}."
+            )
+        self._truth_type = topic.type
+        self.depth = options.depth or _only_depth(bag, options.truth if truths is bag else "")
+        if self.depth not in bag.topics:
+            raise OptionError("option.unknown", f"The bag has no topic {self.depth}.")
+        self._transforms = Transforms()
+        self._cameras: OrderedDict[int, Intrinsics | None] = OrderedDict()
+        self._frame = ""
+        self.problems: set[str] = set()
+        self.unpaired = 0
+
+    def pixels(self) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+        """(stamp, predicted [n], true [n]) of the pixels with truth, per depth map."""
+        self.unpaired = 0
+        tolerance = round(self._options.tolerance * 1e9)
+        for stamp, depth, truth in pair(self._arrivals(), tolerance, tolerance + _PATIENCE_NS):
+            true = None if truth is None else self._true_depth(stamp, truth)
+            if true is None:
+                self.unpaired += 1
+                continue
+            yield stamp, *known_truth(at_size(depth, true.shape), true)
+
+    def _arrivals(self) -> Iterator[Arrival[Float32Array, Any]]:
+        info = sibling(self.depth)
+        self._transforms, self._cameras = Transforms(), OrderedDict()
+        for message in self._streams(info):
+            kind = self._kind(message.topic, info)
+            value = self._read(message, kind)
+            if value is None:
+                continue
+            if message.topic == self.depth:
+                stamp = stamp_ns(value.header.stamp)
+                depth = self._guarded(lambda value=value: depth_of(value))
+                if depth is not None:
+                    self._frame = value.header.frame_id
+                    yield Arrival(stamp, depth, None)
+            elif message.topic == info:
+                self._cameras[stamp_ns(value.header.stamp)] = _intrinsics(value)
+                if len(self._cameras) > _CAMERAS:
+                    self._cameras.popitem(last=False)
+            elif kind == TF:
+                self._transforms.add(value, static=message.topic.endswith("tf_static"))
+            else:
+                yield Arrival(stamp_ns(value.header.stamp), None, value)
+
+    def _streams(self, info: str) -> Iterator[BagMessage]:
+        """Of both bags in the order of their recording."""
+        ours, theirs = {self.depth, info}, {self._options.truth}
+        if self._truth_type == CLOUD:
+            theirs |= {name for name, topic in self._truths.topics.items() if topic.type == TF}
+        if self._truths is self._bag:
+            return self._bag.messages(ours | theirs)
+        return heapq.merge(self._bag.messages(ours), self._truths.messages(theirs), key=lambda message: message.stamp_ns)
+
+    def _kind(self, topic: str, info: str) -> str:
+        if topic == info:
+            return INFO
+        return {self.depth: IMAGE, self._options.truth: self._truth_type}.get(topic, TF)
+
+    def _read(self, message: BagMessage, kind: str) -> Any:
+        return self._guarded(lambda: self._messages.read(message.data, kind))
+
+    def _true_depth(self, stamp: int, truth: Any) -> Float32Array | None:
+        if self._truth_type == IMAGE:
+            return self._guarded(lambda: depth_of(truth))
+        camera = self._cameras.get(stamp)
+        if camera is None:
+            self.problems.add(f"the depth comes without calibrated {sibling(self.depth)}, which the points are projected with")
+            return None
+        matrix = self._transforms.lookup(self._frame, truth.header.frame_id, stamp)
+        if matrix is None:
+            self.problems.add(f"no transform leads from {truth.header.frame_id} to {self._frame} at all of the times")
+            return None
+        points = self._guarded(lambda: points_of(truth))
+        return None if points is None else projected(points, matrix, camera)
+
+    def _guarded(self, make: Any) -> Any:
+        """None, and a problem, for a message that cannot be used."""
+        try:
+            return make()
+        except InputError as error:
+            self.problems.add(str(error).rstrip("."))
+            return None
+
+
+def _intrinsics(info: Any) -> Intrinsics | None:
+    fx, fy, cx, cy = (float(info.k[index]) for index in (0, 4, 2, 5))
+    return Intrinsics(info.width, info.height, fx, fy, cx, cy) if fx > 0.0 and fy > 0.0 else None
+
+
+def _only_depth(bag: BagReader, truth: str) -> str:
+    for name in DEPTH_NAMES:
+        found = [
+            topic for topic, one in bag.topics.items() if topic.endswith(f"/{name}") and one.type == IMAGE and one.count and topic != truth
+        ]
+        if len(found) > 1:
+            raise OptionError("option.range", f"The bag has several depth topics: {', '.join(found)}; choose with --depth.")
+        if found:
+            return found[0]
+    raise InputError("input.bag", f"{bag.path} holds no depth (no topic that ends with {', '.join(DEPTH_NAMES)}); name it with --depth.")

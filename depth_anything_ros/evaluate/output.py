@@ -1,0 +1,60 @@
+"""An evaluation as a table for people and as CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from depth_anything_ros.errors import InputError
+from depth_anything_ros.evaluate.evaluation import Evaluation, Numbers
+from depth_anything_ros.evaluate.metrics import NUMBERS
+
+_TITLES = {"abs_rel": "AbsRel", "rmse": "RMSE", "delta1": "δ1", "delta2": "δ2", "delta3": "δ3", "silog": "SILog", "coverage": "coverage"}
+
+
+def table(evaluation: Evaluation) -> str:
+    """Lines of text: the whole, then each band that has pixels, then the scale."""
+    rows = [("all", evaluation.total.pixels, evaluation.total.numbers())]
+    for (low, high), sums in evaluation.bands.items():
+        if sums.pixels or sums.missing:
+            rows.append((f"{low:g} to {high:g} m", sums.pixels, sums.numbers()))
+    lines = [f"{'distance':<14}{'pixels':>12}" + "".join(f"{_TITLES[name]:>10}" for name in NUMBERS)]
+    lines += [f"{name:<14}{pixels:>12}" + "".join(f"{_shown(name_of, numbers)}" for name_of in NUMBERS) for name, pixels, numbers in rows]
+    return "\n".join([*lines, *_about_scale(evaluation)])
+
+
+def write_csv(evaluation: Evaluation, path: Path) -> None:
+    """A line per frame, then one per band, then one for all; columns of `metrics.NUMBERS`. Raises InputError."""
+    lines: list[list[object]] = [["what", "stamp_ns", "from", "to", "pixels", "scale", *NUMBERS]]
+    for frame in evaluation.frames:
+        lines.append(["frame", frame.stamp_ns, "", "", "", repr(frame.scale), *_values(frame.numbers)])
+    for (low, high), sums in evaluation.bands.items():
+        lines.append(["band", "", low, high, sums.pixels, "", *_values(sums.numbers())])
+    lines.append(["all", "", "", "", evaluation.total.pixels, repr(evaluation.scale), *_values(evaluation.total.numbers())])
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(lines)
+    except OSError as error:
+        raise InputError("input.file", f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _about_scale(evaluation: Evaluation) -> list[str]:
+    applied = {
+        "none": "no scale applied",
+        "recording": f"scale {evaluation.scale:.4g} applied to the whole recording (median of the frames)",
+        "frame": "each frame at its own best scale",
+    }[evaluation.align]
+    drift = evaluation.drift
+    trend = f"{100.0 * (drift.per_minute - 1.0):+.2f} % a minute, {100.0 * drift.spread:.2f} % about the trend"
+    return [
+        f"{len(evaluation.frames)} frames with truth, {evaluation.unpaired} without; {applied}",
+        f"drift of the scale: {trend if drift.spread == drift.spread else 'not known, fewer than three frames'}",
+    ]
+
+
+def _shown(name: str, numbers: Numbers) -> str:
+    return f"{numbers[name]:>10.2f}" if name == "silog" else f"{numbers[name]:>10.4f}"
+
+
+def _values(numbers: Numbers) -> list[str]:
+    return [repr(numbers[name]) for name in NUMBERS]

@@ -1,0 +1,107 @@
+"""Transforms of a recording: /tf and /tf_static as they were at a moment. Rotations are interpolated on the sphere. NumPy only."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+"""[4, 4], takes points of the child frame to the parent frame."""
+_KEPT = 2000
+"""Transforms of one edge that are remembered."""
+
+
+@dataclass
+class _Edge:
+    parent: str
+    stamps: list[int] = field(default_factory=list)
+    poses: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=list)
+    """(translation [3], unit quaternion x, y, z, w)."""
+    static: bool = False
+
+    def add(self, stamp_ns: int, pose: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
+        at = bisect_left(self.stamps, stamp_ns)
+        self.stamps.insert(at, stamp_ns)
+        self.poses.insert(at, pose)
+        if len(self.stamps) > _KEPT:
+            del self.stamps[0], self.poses[0]
+
+    def at(self, stamp_ns: int) -> Matrix | None:
+        """Between two transforms by interpolation, None before the first and after the last; a static one holds always."""
+        if self.static:
+            return _matrix(*self.poses[-1])
+        after = bisect_left(self.stamps, stamp_ns)
+        if after == len(self.stamps) or (after == 0 and self.stamps[0] != stamp_ns):
+            return None
+        if self.stamps[after] == stamp_ns:
+            return _matrix(*self.poses[after])
+        share = (stamp_ns - self.stamps[after - 1]) / (self.stamps[after] - self.stamps[after - 1])
+        (before_t, before_q), (after_t, after_q) = self.poses[after - 1], self.poses[after]
+        return _matrix(before_t + share * (after_t - before_t), _between(before_q, after_q, share))
+
+
+class Transforms:
+    """Fed with TFMessages, in any order."""
+
+    def __init__(self) -> None:
+        self._edges: dict[str, _Edge] = {}
+        """By child frame."""
+
+    def add(self, message: Any, *, static: bool) -> None:
+        for one in message.transforms:
+            t, q = one.transform.translation, one.transform.rotation
+            rotation = np.array([q.x, q.y, q.z, q.w])
+            length = np.linalg.norm(rotation)
+            if not np.isfinite(length) or length < 1e-6:
+                continue  # a rotation of no length says nothing
+            child, parent = one.child_frame_id.lstrip("/"), one.header.frame_id.lstrip("/")
+            edge = self._edges.get(child)
+            if edge is None or edge.parent != parent:
+                edge = self._edges[child] = _Edge(parent)
+            edge.static = edge.static or static
+            stamp = int(one.header.stamp.sec) * 1_000_000_000 + int(one.header.stamp.nanosec)
+            edge.add(stamp, (np.array([t.x, t.y, t.z]), rotation / length))
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | None:
+        """[4, 4], takes points of frame `source` to frame `target`; None where the two are not connected at that time."""
+        to_root, of_target = self._chain(source, stamp_ns), self._chain(target, stamp_ns)
+        common = next((frame for frame in to_root if frame in of_target), None)
+        if common is None:
+            return None
+        return np.asarray(np.linalg.inv(of_target[common]) @ to_root[common])
+
+    def _chain(self, frame: str, stamp_ns: int) -> dict[str, Matrix]:
+        """Ancestors of a frame, itself first, with the transform from the frame to each."""
+        frame, matrix = frame.lstrip("/"), np.eye(4)
+        chain = {frame: matrix}
+        while (edge := self._edges.get(frame)) is not None and (step := edge.at(stamp_ns)) is not None and edge.parent not in chain:
+            frame, matrix = edge.parent, step @ matrix
+            chain[frame] = matrix
+        return chain
+
+
+def _matrix(translation: NDArray[np.float64], quaternion: NDArray[np.float64]) -> Matrix:
+    x, y, z, w = quaternion
+    matrix = np.eye(4)
+    matrix[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def _between(first: NDArray[np.float64], second: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Spherical interpolation of unit quaternions (K. Shoemake, SIGGRAPH 1985), the short way round."""
+    cosine = float(first @ second)
+    if cosine < 0.0:
+        second, cosine = -second, -cosine
+    angle = np.arccos(min(cosine, 1.0))
+    if angle < 1e-6:
+        return first
+    return np.asarray((np.sin((1 - share) * angle) * first + np.sin(share * angle) * second) / np.sin(angle))
