@@ -60,6 +60,11 @@ class Background(Generic[N]):
             self._net = self._load()
         return self._net
 
+    def prepare(self) -> None:
+        """Load the network now, on the calling thread, whose priority it lowers for good. Raises what loading raises."""
+        lower_priority()
+        self.net()
+
     def stop(self, timeout: float = 3.0) -> bool:
         """Cancel the job at work and end the thread; False if it is still at work after `timeout` seconds. The network stays."""
         thread = self._thread

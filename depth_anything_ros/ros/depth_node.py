@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import SetParametersResult
@@ -12,11 +13,15 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
+from depth_anything_ros.background import Background
 from depth_anything_ros.errors import DepthAnythingError, OptionError
 from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.ros import diagnostics, parameters
 from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.ros.scale_tracking import BACKGROUND_SOURCES, ScaleTracking, background_for
 from depth_anything_ros.ros.stream import CameraStream, NodeEngine
+from depth_anything_ros.ros.throttle import LogThrottle
+from depth_anything_ros.ros.transforms import SharedTransforms
 from depth_anything_ros.worker import run_interruptibly
 
 NODE_NAME = "depth_anything"
@@ -34,11 +39,14 @@ class DepthNode(LifecycleNode):
         self.failure: Exception | None = None
         self._load_engine = load_engine
         self._stopping = stopping
-        self._options = parameters.declare(self)
+        self._options = self._loaded = parameters.declare(self)
         self._options_stale = False
         self._engine: NodeEngine | None = None
+        self._background: Background[Any] | None = None
+        self._transforms = SharedTransforms(self)
         self._stream: CameraStream | None = None
         self._active = False
+        self._faults = LogThrottle()
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.add_on_set_parameters_callback(self._judge_parameters)
         if hasattr(self, "add_post_set_parameters_callback"):  # not on Humble
@@ -92,14 +100,17 @@ class DepthNode(LifecycleNode):
         return TransitionCallbackReturn.FAILURE
 
     def _configure(self) -> None:
-        options = self._options
+        options = self._loaded = self._options
         if not options.model:
             raise OptionError("option.range", "parameter model is empty; set it to a GGUF file or the name of a fetched model.")
         started = time.perf_counter()
         engine = run_interruptibly(lambda: self._load_engine(options), self._stopping)
         run_interruptibly(lambda: engine.warm_up(*_WARM_UP_SIZE), self._stopping, engine.cancel)
+        self._background = background_for(options, self._load_engine, self._background_failed)
+        if self._background is not None:
+            run_interruptibly(self._background.prepare, self._stopping)
         self._engine = engine
-        self._stream = CameraStream(self, engine, lambda: self._options)
+        self._stream = CameraStream(self, engine, lambda: self._options, ScaleTracking(self, self._transforms, self._background))
         info, seconds = engine.info, time.perf_counter() - started
         self.get_logger().info(
             f"{info.checkpoint or info.path}: {info.kind.value}, licence {info.license}, on {info.device}, ready in {seconds:.1f} s"
@@ -109,12 +120,16 @@ class DepthNode(LifecycleNode):
 
     def _activate(self) -> None:
         if self._stream is not None:
+            if self._background is not None:
+                self._background.start()
             self._stream.start()
             self._active = True
 
     def _deactivate(self) -> None:
         if self._stream is not None and self._active and not self._stream.stop():
             self.get_logger().error("The frame at work does not end; leaving it behind.")
+        if self._background is not None and not self._background.stop():
+            self.get_logger().error("The work in the background does not end; leaving it behind.")
         self._active = False
 
     def _clean_up(self) -> None:
@@ -122,21 +137,35 @@ class DepthNode(LifecycleNode):
             self._stream.destroy()
         if self._engine is not None:
             self._engine.close()
-        self._stream = self._engine = None
+        if self._background is not None:
+            self._background.close()
+        self._stream = self._engine = self._background = None
 
     # parameters
 
     def _judge_parameters(self, changes: list[Parameter]) -> SetParametersResult:
         try:
-            parameters.read(self, changes)
+            self._check_source(parameters.read(self, changes))
         except OptionError as error:
             return SetParametersResult(successful=False, reason=str(error))
         self._options_stale = True  # for Humble, which cannot tell when the values are set: the next tick reads them
         return SetParametersResult(successful=True)
 
+    def _check_source(self, wanted: NodeOptions) -> None:
+        source = wanted.processing.scale_source
+        if self._engine is not None and source in BACKGROUND_SOURCES and source != self._loaded.processing.scale_source:
+            raise OptionError("option.range", f"scale.source {source} wants a network of its own, which is loaded at start: set it there.")
+
     def _read_parameters(self) -> None:
         self._options_stale = False
         self._options = parameters.read(self)
+
+    def _background_failed(self, error: Exception) -> None:
+        text = str(error) if isinstance(error, DepthAnythingError) else f"unexpected {type(error).__name__}: {error}"
+        if self._faults.passes(text):
+            self.get_logger().error(f"Work in the background failed: {text}")
+        if self._stream is not None:
+            self._stream.background_failed(text)
 
     # timers
 
@@ -156,7 +185,7 @@ class DepthNode(LifecycleNode):
         state = "active" if self._active else "unconfigured" if info is None else "inactive"
         statuses = [diagnostics.engine_status(name, state, info, str(self.failure or ""))]
         if self._stream is not None and self._active:
-            statuses.append(self._stream.status(name))
+            statuses.extend(self._stream.statuses(name))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

@@ -45,7 +45,11 @@ def load_native(options: NodeOptions) -> NodeEngine:
     """The engine of the node's parameters. Raises ModelError, DeviceError, OptionError."""
     from depth_anything_ros.engine import Engine, EngineOptions
 
-    return Engine.load(options.model, EngineOptions(threads=options.threads, device=options.device, resolution=options.resolution))
+    pair = options.metric_model if options.processing.scale_source == "model" else ""
+    return Engine.load(
+        options.model,
+        EngineOptions(threads=options.threads, device=options.device, resolution=options.resolution, metric_model=pair),
+    )
 
 
 def _run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None, stopping: Callable[[], bool]) -> int:

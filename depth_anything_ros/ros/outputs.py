@@ -9,7 +9,7 @@ from rclpy.node import Node
 from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.ros import qos
 from depth_anything_ros.ros.live_messages import CLASSES, make_live
-from depth_anything_ros.ros.topics import TIMING, messages_of, topics_of
+from depth_anything_ros.ros.topics import SCALE, TIMING, messages_of, topics_of
 from depth_anything_ros.types import ModelInfo, Products
 
 
@@ -19,7 +19,9 @@ class Outputs:
     def __init__(self, node: Node, info: ModelInfo) -> None:
         self._node = node
         self._publishers = {
-            topic: node.create_publisher(CLASSES[kind], topic, qos.output(), qos_overriding_options=qos.overrides())
+            topic: node.create_publisher(
+                CLASSES[kind], topic, qos.latched_output() if topic == SCALE else qos.output(), qos_overriding_options=qos.overrides()
+            )
             for topic, kind in topics_of(info).items()
         }
 
@@ -35,6 +37,9 @@ class Outputs:
 
     def publish_timing(self, message: Any) -> None:
         self._publishers[TIMING].publish(message)
+
+    def publish_scale(self, message: Any) -> None:
+        self._publishers[SCALE].publish(message)
 
     def destroy(self) -> None:
         for publisher in self._publishers.values():

@@ -9,39 +9,27 @@ from typing import TYPE_CHECKING
 
 from depth_anything_ros.depth import SKY_POLICIES
 from depth_anything_ros.errors import OptionError
-from depth_anything_ros.pipeline import ProcessingOptions
+from depth_anything_ros.pipeline import SCALE_SOURCES, ProcessingOptions
+from depth_anything_ros.ros.parameter_entry import Entry, Value
+from depth_anything_ros.ros.scale_parameters import SCALE, TEMPORAL
+from depth_anything_ros.scale.options import ScaleOptions
+from depth_anything_ros.scale.steady import TemporalOptions
 
 if TYPE_CHECKING:
     from rcl_interfaces.msg import ParameterDescriptor
     from rclpy.node import Node
     from rclpy.parameter import Parameter
 
-Value = str | int | float | bool
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One parameter. `read_only` ones are honoured at start, the others from one frame to the next."""
-
-    name: str
-    default: Value
-    description: str
-    read_only: bool = False
-    bounds: tuple[float, float] | None = None
-    choices: tuple[str, ...] = ()
-
-    @property
-    def constraint(self) -> str:
-        """The allowed values in words, empty where any value of the type is allowed."""
-        if self.choices:
-            return " | ".join(self.choices)
-        return "" if self.bounds is None else f"{self.bounds[0]:g} to {self.bounds[1]:g}"
-
-
 _PROCESSING = {one.name: one.default for one in fields(ProcessingOptions)}
 
 TABLE: tuple[Entry, ...] = (
     Entry("model", "", "GGUF file, or the name of a fetched model such as da3-small; required.", read_only=True),
+    Entry(
+        "metric_model",
+        "",
+        "Metric model (file or name) beside an any-view one: on every frame with scale.source model, on keyframes with metric_model.",
+        read_only=True,
+    ),
     Entry("device", "cpu", "Where the network runs; this version knows cpu.", read_only=True),
     Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", True, (0, 256)),
     Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", True, (0, 4096)),
@@ -98,10 +86,12 @@ TABLE: tuple[Entry, ...] = (
     Entry(
         "scale.source",
         _PROCESSING["scale_source"],
-        "Where metres come from: the model alone, or a constant for models of relative depth.",
-        choices=("model", "constant"),
+        "Where metres come from: the model, a constant, or what is measured while the robot runs (see the section on metres).",
+        choices=SCALE_SOURCES,
     ),
     Entry("scale.value", _PROCESSING["scale_value"], "Metres per unit of relative depth, for scale.source constant.", False, (0.0, 1e6)),
+    *SCALE,
+    *TEMPORAL,
 )
 
 
@@ -110,6 +100,7 @@ class NodeOptions:
     """All parameters as one value, so that a frame sees one set of them."""
 
     model: str = ""
+    metric_model: str = ""
     device: str = "cpu"
     threads: int = 0
     resolution: int = 0
@@ -118,6 +109,12 @@ class NodeOptions:
     focal: float = 0.0
     depth_encoding: str = "32FC1"
     processing: ProcessingOptions = field(default_factory=ProcessingOptions)
+    scale: ScaleOptions = field(default_factory=ScaleOptions)
+    temporal: TemporalOptions = field(default_factory=TemporalOptions)
+
+    def __post_init__(self) -> None:
+        if self.processing.scale_source == "metric_model" and not self.metric_model:
+            raise OptionError("option.range", "scale.source metric_model needs the parameter metric_model: a GGUF file or a fetched model.")
 
 
 def options_from(values: Mapping[str, Value]) -> NodeOptions:
@@ -126,7 +123,9 @@ def options_from(values: Mapping[str, Value]) -> NodeOptions:
         _check(entry, _spelled(entry, values[entry.name]))
     flat = {entry.name.replace(".", "_"): _spelled(entry, values[entry.name]) for entry in TABLE}
     processing = ProcessingOptions(**{name: flat.pop(name) for name in _PROCESSING})  # type: ignore[arg-type]
-    return NodeOptions(processing=processing, **flat)  # type: ignore[arg-type]
+    scale = ScaleOptions(**{one.name: flat.pop("scale_" + one.name) for one in fields(ScaleOptions)})  # type: ignore[arg-type]
+    temporal = TemporalOptions(**{one.name: flat.pop("temporal_" + one.name) for one in fields(TemporalOptions)})  # type: ignore[arg-type]
+    return NodeOptions(processing=processing, scale=scale, temporal=temporal, **flat)  # type: ignore[arg-type]
 
 
 def declare(node: Node) -> NodeOptions:

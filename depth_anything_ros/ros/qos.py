@@ -31,6 +31,18 @@ def latched_info_input() -> QoSProfile:
     )
 
 
+def sensor_input() -> QoSProfile:
+    """Best effort, volatile: matches every range sensor and odometry."""
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def latched_output() -> QoSProfile:
+    """Reliable, transient-local: who comes late gets the last one."""
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+    )
+
+
 def output() -> QoSProfile:
     """Reliable, volatile: matches reliable (RViz) and best-effort readers."""
     return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=5, reliability=ReliabilityPolicy.RELIABLE)

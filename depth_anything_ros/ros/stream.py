@@ -24,6 +24,7 @@ from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.outputs import Outputs
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.picture import PictureMaker
+from depth_anything_ros.ros.scale_tracking import ScaleTracking
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.timing import timing_array
 from depth_anything_ros.ros.topics import TIMING, wanted_products
@@ -41,11 +42,12 @@ class NodeEngine(InfersDepth, Protocol):
 class CameraStream:
     """From construction to `destroy`: publishers. From `start` to `stop`: the worker and, while somebody listens, the subscriptions."""
 
-    def __init__(self, node: Node, engine: NodeEngine, options: Callable[[], NodeOptions]) -> None:
-        """options: gives the options of the moment; called once per frame, on the worker's thread."""
+    def __init__(self, node: Node, engine: NodeEngine, options: Callable[[], NodeOptions], scale: ScaleTracking) -> None:
+        """options: gives the options of the moment; called once per frame, on the worker's thread. scale: of this camera."""
         self._node = node
         self._engine = engine
         self._options = options
+        self._scale = scale
         self._outputs = Outputs(node, engine.info)
         self._image_topic = node.resolve_topic_name("image")
         self._pictures = PictureMaker(self._image_topic, options().rectify)
@@ -69,7 +71,15 @@ class CameraStream:
         return self._worker.stop()
 
     def destroy(self) -> None:
+        self._scale.destroy()
         self._outputs.destroy()
+
+    def reset(self) -> None:
+        """Forget what earlier frames told about the scale and the depth."""
+        self._scale.reset()
+
+    def background_failed(self, text: str) -> None:
+        self._scale.background_failed(text)
 
     @property
     def alive(self) -> bool:
@@ -82,9 +92,14 @@ class CameraStream:
             self._subscribe()
         elif not listened and self._subscriptions:
             self._unsubscribe()
+        self._scale.follow(self._options(), listened)
+        message = self._scale.news(self._node.get_name())
+        if message is not None:
+            self._outputs.publish_scale(message)
 
-    def status(self, node_name: str) -> DiagnosticStatus:
-        return self._health.status(node_name, self._engine.info.device, self._worker.dropped, bool(self._subscriptions))
+    def statuses(self, node_name: str) -> list[DiagnosticStatus]:
+        health = self._health.status(node_name, self._engine.info.device, self._worker.dropped, bool(self._subscriptions))
+        return [health, *self._scale.statuses(node_name)]
 
     def _subscribe(self) -> None:
         create, info_topic, take_info = self._node.create_subscription, self._info_topic(), self._infos.add
@@ -120,7 +135,15 @@ class CameraStream:
             return
         view = self._view_of(image, options)
         picture = self._pictures.picture(image, view)
-        products = process(picture.frame, self._engine, options.processing, wanted_products(topics))
+        products = process(
+            picture.frame,
+            self._engine,
+            options.processing,
+            wanted_products(topics),
+            scale_of=self._scale.scale_of,
+            steady=self._scale.steady,
+        )
+        self._scale.note(products)
         self._outputs.publish(topics, products, picture.header, view.lens, options.depth_encoding)
         age = (self._node.get_clock().now().nanoseconds - stamp_ns(image.header.stamp)) * 1e-9
         self._health.count_processed(products.timings["infer"], age)

@@ -11,7 +11,7 @@ from depth_anything_ros.pipeline import WantedProducts
 from depth_anything_ros.ros.messages import MakeMessage, camera_info_from, cloud_from, image_from
 from depth_anything_ros.types import DepthKind, ModelInfo, Products
 
-TIMING, POINTS = "depth/timing", "points"
+TIMING, SCALE, POINTS = "depth/timing", "depth/scale", "points"
 IMAGE, CAMERA_INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 
 _METRIC = {"depth/image_rect": IMAGE, "depth/image_raw": IMAGE, "depth/camera_info": CAMERA_INFO, POINTS: "sensor_msgs/msg/PointCloud2"}
@@ -21,9 +21,8 @@ _NEED_DEPTH = frozenset({"depth/image_rect", "depth/image_raw", "depth/camera_in
 
 def topics_of(info: ModelInfo) -> dict[str, str]:
     """Output topics (relative names) and types that a model can fill."""
-    topics: dict[str, str] = {TIMING: "diagnostic_msgs/msg/DiagnosticArray"}
-    if info.kind is not DepthKind.RELATIVE_INVERSE_DEPTH:
-        topics.update(_METRIC)
+    topics: dict[str, str] = dict.fromkeys((TIMING, SCALE), "diagnostic_msgs/msg/DiagnosticArray")
+    topics.update(_METRIC)  # also of inverse depth: ranges give it scale and shift
     if info.kind is not DepthKind.METRIC or info.needs_focal:
         topics.update(_RELATIVE)
     if info.has_confidence:

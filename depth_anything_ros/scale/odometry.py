@@ -21,6 +21,7 @@ _WIDEST_SPREAD = 0.15
 _MOST_TURN_ERROR = np.radians(10.0)
 _MOST_TURN = np.radians(40.0)
 """Keyframes that turned more than this against each other hardly see the same."""
+_MOST_WAITING = 5
 _SAME_TURN = np.radians(10.0)
 """A camera that stands where it was, turned by less than this, still sees what was measured."""
 _LEAST_PARALLAX = 0.02
@@ -107,34 +108,47 @@ class OdometrySource:
     def __init__(
         self,
         net: Callable[[], ViewsNet],
-        pose: Callable[[Frame], Float64Array | Refusal],
+        pose: Callable[[Frame], Float64Array | Refusal | None],
         run: RunInBackground,
         *,
         views: int,
         baseline: float,
     ) -> None:
-        """net: gives the loaded network, in the background. pose: of the camera at the moment of a frame, see `Keyframe`.
+        """net: gives the loaded network, in the background. views: keyframes that are looked at together. baseline: metres between two.
 
-        views: keyframes that are looked at together. baseline: metres between two of them.
+        pose: of the camera at the moment of a frame, see `Keyframe`; None if it may come later.
         """
         self._net = net
         self._pose = pose
         self._run = run
         self._baseline = baseline
         self._keyframes: deque[Keyframe] = deque(maxlen=views)
+        self._waiting: deque[tuple[Frame, Float32Array]] = deque(maxlen=_MOST_WAITING)
+        """Frames whose pose has not come, oldest first."""
         self._fresh = False
         """Whether the last keyframe still waits to be looked at."""
         self._measured: tuple[Keyframe, Estimate] | None = None
         """The last keyframe that gave a scale."""
 
     def observe(self, frame: Frame, prediction: Prediction, deliver: Deliver) -> None:
-        pose = self._pose(frame)
-        if isinstance(pose, Refusal):
-            deliver(pose)
-            return
-        self._follow(Keyframe(frame, prediction.depth, pose))
+        if len(self._waiting) == _MOST_WAITING:
+            deliver(Refusal("odometry is behind the pictures"))
+        self._waiting.append((frame, prediction.depth))
+        while self._waiting:
+            frame, depth = self._waiting[0]
+            pose = self._pose(frame)
+            if pose is None:
+                return
+            self._waiting.popleft()
+            if isinstance(pose, Refusal):
+                deliver(pose)
+            else:
+                self._take(Keyframe(frame, depth, pose), deliver)
+
+    def _take(self, new: Keyframe, deliver: Deliver) -> None:
+        self._follow(new)
         if not self._fresh:
-            self._renew(frame, pose, deliver)
+            self._renew(new, deliver)
             return
         if len(self._keyframes) < 3:
             deliver(Refusal("too few keyframes: the camera has not moved enough"))
@@ -144,21 +158,22 @@ class OdometrySource:
 
     def reset(self) -> None:
         self._forget()
+        self._waiting.clear()
         self._measured = None
 
     def _forget(self) -> None:
         self._keyframes = deque(maxlen=self._keyframes.maxlen)  # another one, by which a job at work knows that it is late
         self._fresh = False
 
-    def _renew(self, frame: Frame, pose: Float64Array, deliver: Deliver) -> None:
+    def _renew(self, new: Keyframe, deliver: Deliver) -> None:
         """While the camera stands where it was measured, the scale stays known; once a second is enough."""
         if self._measured is None:
             return
         keyframe, estimate = self._measured
-        way = float(np.linalg.norm(pose[:3, 3] - keyframe.pose[:3, 3]))
-        if way >= self._baseline or _turn(pose, keyframe.pose) > _SAME_TURN or frame.stamp_ns - estimate.stamp_ns < 1_000_000_000:
+        way, since = float(np.linalg.norm(new.pose[:3, 3] - keyframe.pose[:3, 3])), new.frame.stamp_ns - estimate.stamp_ns
+        if way >= self._baseline or _turn(new.pose, keyframe.pose) > _SAME_TURN or since < 1_000_000_000:
             return
-        self._measured = keyframe, replace(estimate, stamp_ns=frame.stamp_ns)
+        self._measured = keyframe, replace(estimate, stamp_ns=new.frame.stamp_ns)
         deliver(self._measured[1])
 
     def _follow(self, new: Keyframe) -> None:

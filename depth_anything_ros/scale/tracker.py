@@ -88,6 +88,10 @@ class ScaleTracker:
                 refusal=self._refusal,
             )
 
+    def refuse(self, reason: str) -> None:
+        """Say why there is no estimate, where the source could not."""
+        self._take(self._story, Refusal(reason))
+
     def _take(self, story: int, reading: Estimate | Refusal) -> None:
         with self._lock:
             if story != self._story:

@@ -7,6 +7,7 @@ import sys
 import time
 
 from fake_engine import ANY_VIEW, METRIC, FakeEngine
+from room_engine import V2, RoomEngine, metric_engine
 
 from depth_anything_ros.errors import DeviceError, ModelError
 from depth_anything_ros.ros import node
@@ -18,6 +19,13 @@ FAILURES = {
 }
 
 
+def room_engine(model: str, wishes: dict[str, object]) -> FakeEngine:
+    """Networks that know the room, by the name of the model: metric, inverse, or any other for an any-view one."""
+    if "metric" in model:
+        return metric_engine(seconds=wishes.pop("metric_seconds", 0.0))
+    return RoomEngine(V2 if "inverse" in model else ANY_VIEW, unit=wishes["unit"], seconds=wishes.get("seconds", 0.0))
+
+
 def main() -> int:
     wishes = json.loads(sys.argv.pop(1))
 
@@ -25,6 +33,8 @@ def main() -> int:
         time.sleep(wishes.get("load_seconds", 0.0))
         if "missing" in wishes:
             raise ModelError("model.missing", f"{options.model}: no such file.")
+        if "room" in wishes:
+            return room_engine(options.model, wishes["room"])
         engine = FakeEngine({"metric": METRIC, "any_view": ANY_VIEW}[wishes.get("info", "metric")], seconds=wishes.get("seconds", 0.0))
         engine.slow_from_call = wishes.get("slow_from_call")
         engine.failures = {int(call): FAILURES[name] for call, name in wishes.get("failures", {}).items()}

@@ -38,6 +38,7 @@ TYPES = {
     "depth/confidence": Image,
     "depth/sky_mask": Image,
     "depth/timing": DiagnosticArray,
+    "depth/scale": DiagnosticArray,
     "relative/image": Image,
     "relative/camera_info": CameraInfo,
     "intrinsics": CameraInfo,
@@ -47,15 +48,19 @@ TYPES = {
 
 
 class NodeProcess:
-    """One node in a process of its own. engine: wishes for `fake_node.py`, or `native=True` for the real engine."""
+    """One node in a process of its own. engine: wishes for `fake_node.py`, or `native=True` for the real engine.
+
+    With `fake_tf` it finds the stand-in for tf2_ros.
+    """
 
     def __init__(self, log: Path, arguments: tuple[str, ...], engine: dict[str, object]) -> None:
         self._log = log
+        fake_tf = [str(HERE / "fake_tf")] if engine.pop("fake_tf", False) else []
         if engine.pop("native", False):
             command = [sys.executable, "-c", "import sys; from depth_anything_ros.ros.node import main; sys.exit(main())"]
         else:
             command = [sys.executable, str(HERE / "fake_node.py"), json.dumps(engine)]
-        paths = [str(HERE.parent), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+        paths = [*fake_tf, str(HERE.parent), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
         self.started = time.monotonic()
         environment = {
             **os.environ,

@@ -1,0 +1,188 @@
+"""Metres and steadiness of one camera's depth in the node: its source with what that reads from the graph, and how well the scale is known.
+
+Made, followed and destroyed on the executor's thread; `scale_of` and `steady` are called on the worker's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rclpy.node import Node
+
+from depth_anything_ros.background import Background
+from depth_anything_ros.pipeline import ScaleOf, Steady
+from depth_anything_ros.ros.live_messages import make_live
+from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.ros.scale_inputs import Inputs, OdometryInput, RangeInputs, ground_by_tf, pose_by_tf
+from depth_anything_ros.ros.scale_state import scale_status
+from depth_anything_ros.ros.throttle import LogThrottle
+from depth_anything_ros.ros.transforms import SharedTransforms
+from depth_anything_ros.scale.estimate import ScaleSource
+from depth_anything_ros.scale.ground_plane import CameraHeightSource
+from depth_anything_ros.scale.metric_model import MetricModelSource
+from depth_anything_ros.scale.odometry import OdometrySource
+from depth_anything_ros.scale.ranges import RangeSource
+from depth_anything_ros.scale.steady import DepthSteadier
+from depth_anything_ros.scale.tracker import ScaleState, ScaleTracker
+from depth_anything_ros.types import Products, Scale
+
+BACKGROUND_SOURCES = ("metric_model", "odometry")
+"""They want a network of their own, which works beside the live one."""
+
+
+class ScaleTracking:
+    """The watched sources of one camera, and its steadier. Another source or other options begin anew."""
+
+    def __init__(self, node: Node, transforms: SharedTransforms, background: Background[Any] | None) -> None:
+        """background: with the network that `BACKGROUND_SOURCES` want, for them only."""
+        self._node = node
+        self._transforms = transforms
+        self._background = background
+        self._remarks = LogThrottle(period=math.inf)
+        self._plain: ScaleState | None = None
+        """Where no source is watched: what the last frame had."""
+        self._published: ScaleState | None = None
+        self._frame_id = ""
+        self._options: NodeOptions | None = None
+        self._tracker: ScaleTracker | None = None
+        self._steadier: DepthSteadier | None = None
+        self._inputs: Sequence[Inputs] = ()
+
+    # executor's thread
+
+    def follow(self, options: NodeOptions, listening: bool) -> None:
+        """Take over the options of the moment; subscribe while the camera is listened to. To be called a few times a second."""
+        if self._differs(options):
+            self._unsubscribe()
+            self._begin(options)
+        for one in self._inputs:
+            if listening:
+                one.subscribe()
+            else:
+                one.unsubscribe()
+        state = self.state()
+        if state is not None and state.refusal and self._remarks.passes(state.refusal):
+            self._node.get_logger().warning(f"No scale from {state.source}: {state.refusal}.")
+
+    def news(self, node_name: str) -> Any | None:
+        """A message for `depth/scale`, or None when nothing has changed since the last one but the age."""
+        state = self.state()
+        if state is None or (self._published is not None and replace(state, age=None) == replace(self._published, age=None)):
+            return None
+        self._published = state
+        message = make_live("diagnostic_msgs/msg/DiagnosticArray", status=[scale_status(make_live, node_name, self._frame_id, state)])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.header.frame_id = self._frame_id
+        return message
+
+    def statuses(self, node_name: str) -> list[Any]:
+        """For `/diagnostics`."""
+        state = self.state()
+        return [] if state is None else [scale_status(make_live, node_name, self._frame_id, state)]
+
+    def reset(self) -> None:
+        """Forget the scale and the steadied depth."""
+        if self._tracker is not None:
+            self._tracker.reset()
+        if self._steadier is not None:
+            self._steadier.reset()
+
+    def destroy(self) -> None:
+        self._unsubscribe()
+
+    # worker's thread
+
+    @property
+    def scale_of(self) -> ScaleOf | None:
+        """For the pipeline; None where no source is watched."""
+        tracker = self._tracker
+        return None if tracker is None else tracker.scale_of
+
+    @property
+    def steady(self) -> Steady | None:
+        """For the pipeline; None where nothing is held still."""
+        steadier = self._steadier
+        return None if steadier is None else steadier.apply
+
+    def note(self, products: Products) -> None:
+        """What a frame had, for the state where no source is watched."""
+        self._frame_id = products.frame.frame_id
+        if self._tracker is None and self._options is not None:
+            processing = self._options.processing
+            factor = processing.scale_value if processing.scale_source == "constant" else products.prediction.scale_factor or 1.0
+            why = "" if products.metric else f"the model gives {products.prediction.kind.value}"
+            scale = Scale(factor) if products.metric else None
+            self._plain = ScaleState(processing.scale_source, scale, None if scale is None else 0.0, None, 0, 0, 0, 0, why)
+
+    # any thread
+
+    def state(self) -> ScaleState | None:
+        """How well the scale is known; None before the first frame."""
+        tracker = self._tracker
+        return self._plain if tracker is None else tracker.state()
+
+    def background_failed(self, text: str) -> None:
+        """A job in the background failed; its text becomes the reason for the missing scale."""
+        tracker = self._tracker
+        if tracker is not None:
+            tracker.refuse(text)
+
+    def _differs(self, options: NodeOptions) -> bool:
+        now = self._options
+        return now is None or (now.processing.scale_source, now.scale, now.temporal) != (
+            options.processing.scale_source,
+            options.scale,
+            options.temporal,
+        )
+
+    def _begin(self, options: NodeOptions) -> None:
+        self._options = options
+        temporal = options.temporal
+        self._steadier = DepthSteadier(temporal) if temporal.scale or temporal.depth else None
+        source = self._source(options)
+        self._tracker = None if source is None else ScaleTracker(options.processing.scale_source, source, options.scale)
+
+    def _source(self, options: NodeOptions) -> ScaleSource | None:
+        """Also sets the inputs that it reads."""
+        self._inputs = ()
+        name, scale, background = options.processing.scale_source, options.scale, self._background
+        if name == "camera_height":
+            return CameraHeightSource(ground_by_tf(self._transforms.open(), scale))
+        if name == "range":
+            ranges = RangeInputs(self._node, self._transforms.open(), scale.range_tolerance)
+            self._inputs = (ranges,)
+            return RangeSource(ranges.measured)
+        if background is None:
+            return None
+        if name == "metric_model":
+            return MetricModelSource(background.net, scale.metric_model_every, background.run)
+        if name == "odometry":
+            transforms = self._transforms.open()
+            pose = pose_by_tf(transforms, scale.odometry_frame)
+            if scale.odometry_input == "topic":
+                odometry = OdometryInput(self._node, transforms)
+                self._inputs, pose = (odometry,), odometry.pose
+            return OdometrySource(background.net, pose, background.run, views=scale.odometry_views, baseline=scale.odometry_baseline)
+        return None
+
+    def _unsubscribe(self) -> None:
+        for one in self._inputs:
+            one.unsubscribe()
+
+
+def background_for(
+    options: NodeOptions, load_engine: Callable[[NodeOptions], Any], failed: Callable[[Exception], None]
+) -> Background[Any] | None:
+    """A network beside the live one, for the sources that want one: the metric model, or the model itself once more.
+
+    load_engine, failed: see `Background`. The model is there twice for odometry, so that looking at several keyframes holds up no frame.
+    """
+    if options.processing.scale_source not in BACKGROUND_SOURCES:
+        return None
+    model = options.metric_model if options.processing.scale_source == "metric_model" else options.model
+    alone = replace(options.processing, scale_source="model")
+    own = replace(options, model=model, metric_model="", threads=options.scale.background_threads, processing=alone)
+    return Background(lambda: load_engine(own), failed)

@@ -1,0 +1,85 @@
+"""Where frames are against each other: TF where tf2_ros is installed (imported when it is needed), else only what needs no TF."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rclpy.time import Time
+
+from depth_anything_ros.scale.estimate import Refusal
+
+Float64Array = NDArray[np.float64]
+
+
+class Transforms(Protocol):
+    """Lookups, from any thread."""
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Float64Array | Refusal | None:
+        """float64 [4, 4] that takes points of frame `source` to frame `target` at that time; None while that is not known yet."""
+
+
+class WithoutTf:
+    """For machines without tf2_ros: a frame is where it is, and no more is known."""
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Float64Array | Refusal | None:
+        if target == source:
+            return np.eye(4)
+        return Refusal(f"TF from {source!r} to {target!r} is needed, and tf2_ros is not installed")
+
+
+class Tf:
+    """The buffer of tf2_ros, filled by a listener on the node's executor. To be made and closed on the executor's thread."""
+
+    def __init__(self, node: Node) -> None:
+        """Raises ImportError without tf2_ros."""
+        import tf2_ros
+
+        self._errors = tf2_ros.TransformException
+        self._not_yet = tf2_ros.ExtrapolationException
+        self._buffer = tf2_ros.Buffer()
+        self._listener = tf2_ros.TransformListener(self._buffer, node)
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Float64Array | Refusal | None:
+        if target == source:
+            return np.eye(4)
+        try:
+            found = self._buffer.lookup_transform(target, source, Time(nanoseconds=max(stamp_ns, 0)))
+        except self._not_yet:
+            return None
+        except self._errors as error:
+            return Refusal(f"no TF from {source!r} to {target!r}: {error}")
+        return matrix_of(found.transform.translation, found.transform.rotation)
+
+
+class SharedTransforms:
+    """One buffer for all cameras of a node, filled from the moment that somebody needs it."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._opened: Transforms | None = None
+
+    def open(self) -> Transforms:
+        """TF where tf2_ros can be imported. To be called on the executor's thread."""
+        if self._opened is None:
+            try:
+                self._opened = Tf(self._node)
+            except ImportError:
+                self._opened = WithoutTf()
+        return self._opened
+
+
+def matrix_of(position: object, orientation: object) -> Float64Array:
+    """[4, 4] of a geometry_msgs Vector3 or Point and a Quaternion (which need not be of length 1)."""
+    q = np.array([getattr(orientation, name) for name in "xyzw"], np.float64)
+    x, y, z, w = q / max(float(np.linalg.norm(q)), 1e-12)
+    matrix = np.eye(4)
+    matrix[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    matrix[:3, 3] = [getattr(position, name) for name in "xyz"]
+    return matrix

@@ -1,0 +1,381 @@
+"""Metres from each source on the real middleware: a room of known geometry, networks with a unit of their own, and what sensors say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from box_room import CAMERA, look, pose_at, rays_of
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from rig import LATCHED, NodeProcess, Rig, image_message, info_message, values_of
+from room_engine import picture_at
+from sensor_msgs.msg import CameraInfo, Image, LaserScan, PointCloud2, PointField, Range
+
+from depth_anything_ros.ros.camera_bag import quaternion
+
+Start = Callable[..., NodeProcess]
+MODEL = ("--ros-args", "-p", "model:=small.gguf")
+UNIT = 0.37
+"""Metres in one unit of the network's depth."""
+PERIOD = 100_000_000
+HEIGHT = 0.6
+
+
+class Robot:
+    """Sends pictures of the room with their calibration, ten a second by their stamps, and reads what comes of them."""
+
+    def __init__(self, rig: Rig, *extra: str) -> None:
+        self.rig = rig
+        rig.listen("depth/image_rect", "relative/image", "depth/scale", *extra)
+        self.camera, self.infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+        self.stamp = 0
+        self.before: Callable[[Robot, float], None] = lambda robot, x: None
+        """Sends what sensors say at the moment and place of the next picture."""
+
+    def ready(self) -> None:
+        self.rig.wait_for_node(self.camera, self.infos)
+
+    def see(self, x: float, yaw: float = 0.0) -> np.ndarray | None:
+        """One picture; gives the depth in metres that came of it, or None where only relative depth came."""
+        self.stamp += PERIOD
+        self.before(self, x)
+        metric, relative = self.rig.received["depth/image_rect"], self.rig.received["relative/image"]
+        counts = len(metric), len(relative)
+        self.infos.publish(info_message((64, 48), self.stamp, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy))
+        self.camera.publish(image_message(picture_at(x, z=HEIGHT, yaw=yaw), self.stamp))
+        self.rig.until(lambda: (len(metric), len(relative)) != counts, 10.0)
+        return values_of(metric[-1]) if len(metric) != counts[0] else None
+
+    def drive(self, steps: int, *, until_known: bool = False, step: float = 0.06, start: float = -1.5) -> np.ndarray | None:
+        """The last depth of a way of so many pictures."""
+        depth = None
+        for number in range(steps):
+            depth = self.see(start + step * number)
+            if until_known and depth is not None:
+                np.testing.assert_allclose(depth, truth(start + step * number), rtol=0.02)
+        return depth
+
+    def scale(self) -> dict[str, str]:
+        """The last values on depth/scale."""
+        self.rig.until(lambda: bool(self.rig.received["depth/scale"]), 10.0)
+        self.rig.spin(0.5)
+        return {pair.key: pair.value for pair in self.rig.received["depth/scale"][-1].status[0].values}
+
+
+def truth(x: float) -> np.ndarray:
+    return look(pose_at(x, z=HEIGHT))[0]
+
+
+def stamped(message: Any, stamp: int, frame: str) -> Any:
+    message.header.frame_id = frame
+    message.header.stamp = Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
+    return message
+
+
+def transform(target: str, source: str, pose: np.ndarray, stamp: int = 0) -> TransformStamped:
+    """As /tf has it: `source` seen from `target`."""
+    message = stamped(TransformStamped(child_frame_id=source), stamp, target)
+    spot, turn = message.transform.translation, message.transform.rotation
+    spot.x, spot.y, spot.z = map(float, pose[:3, 3])
+    turn.x, turn.y, turn.z, turn.w = quaternion(pose[:3, :3])
+    return message
+
+
+def cloud(points: np.ndarray, stamp: int, frame: str) -> PointCloud2:
+    message = stamped(PointCloud2(height=1, width=len(points), point_step=12, row_step=12 * len(points)), stamp, frame)
+    message.fields = [PointField(name=name, offset=4 * i, datatype=PointField.FLOAT32, count=1) for i, name in enumerate("xyz")]
+    message.data.frombytes(points.astype("<f4").tobytes())
+    return message
+
+
+def test_a_metric_model_on_keyframes(rig: Rig, start: Start) -> None:
+    """The network's own unit stays; what no keyframe has reached yet is relative."""
+    parameters = ("-p", "scale.source:=metric_model", "-p", "metric_model:=metric.gguf", "-p", "scale.metric_model.every:=5")
+    node = start(*MODEL, *parameters, room={"unit": UNIT, "metric_seconds": 0.1})
+    robot = Robot(rig)
+    robot.ready()
+    robot.before = lambda robot, x: rig.spin(0.05)
+    assert robot.drive(20, until_known=True) is not None
+    assert len(rig.received["relative/image"]) >= 1, "the first picture comes before its own keyframe"
+    scale = robot.scale()
+    assert (scale["known"], scale["source"]) == ("true", "metric_model") and float(scale["value"]) == pytest.approx(UNIT, rel=0.01)
+    assert 2 <= int(scale["accepted"]) <= 5
+    assert node.running
+
+
+def test_a_metric_model_that_is_not_there_ends_the_start(rig: Rig, start: Start) -> None:
+    node = start("--ros-args", "-p", "model:=a.gguf", "-p", "scale.source:=metric_model", ready=False)
+    assert node.wait(20) == 2 and "metric_model" in node.log
+
+
+def test_the_height_of_the_camera(rig: Rig, start: Start) -> None:
+    """Without TF the camera is taken as level; the height is a parameter."""
+    start(*MODEL, "-p", "scale.source:=camera_height", "-p", f"scale.camera_height.height:={HEIGHT}", room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    assert robot.drive(5, until_known=True) is not None
+    assert len(rig.received["relative/image"]) == 2, "three estimates must agree"
+    assert float(robot.scale()["value"]) == pytest.approx(UNIT, rel=0.005)
+    assert rig.set_parameters({"scale.camera_height.height": 2 * HEIGHT}) == ""
+    rig.spin(0.5)
+    doubled = robot.drive(5)
+    assert doubled is not None
+    np.testing.assert_allclose(doubled, 2 * truth(-1.5 + 0.06 * 4), rtol=0.01)
+
+
+def test_the_height_of_the_camera_by_tf(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=camera_height", room={"unit": UNIT}, fake_tf=True)
+    robot = Robot(rig)
+    tf = rig.node.create_publisher(TransformStamped, "/fake_tf", LATCHED)
+    robot.ready()
+    assert robot.see(0.0) is None and "base_footprint" in robot.scale()["reason"]
+    tf.publish(transform("base_footprint", "cam_optical", pose_at(0.0, z=HEIGHT)))
+    rig.spin(0.5)
+    assert robot.drive(5, until_known=True) is not None
+
+
+def test_without_tf_what_needs_it_says_so_once_and_stays_off(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, "-p", "scale.source:=camera_height", room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    assert robot.drive(8) is None
+    rig.spin(0.5)
+    assert node.log.count("tf2_ros is not installed") == 1
+    assert robot.scale()["known"] == "false" and "tf2_ros" in robot.scale()["reason"]
+
+
+CAMERA_FROM_LEVEL = np.eye(4)
+"""A sensor (x forward, y left, z up) at the camera's place."""
+CAMERA_FROM_LEVEL[:3, :3] = [[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]
+
+
+def scan_at(robot: Robot, x: float) -> None:
+    """A laser on the camera's own axis: each ray meets what the pixel of its direction sees."""
+    depth = truth(x)[23]
+    columns = np.arange(2, 62)
+    bearings = np.arctan((columns - CAMERA.cx) / CAMERA.fx)  # to the right
+    even = np.linspace(bearings[0], bearings[-1], 120)
+    nearest = columns[np.abs(bearings[:, None] - even).argmin(axis=0)]
+    message = LaserScan(angle_min=float(-even[-1]), angle_increment=float(even[1] - even[0]), range_min=0.1, range_max=30.0)
+    message.ranges = (depth[nearest] / np.cos(even))[::-1].astype(float).tolist()
+    robot.scan.publish(stamped(message, robot.stamp, "laser"))  # type: ignore[attr-defined]
+    robot.rig.spin(0.05)
+
+
+def test_a_laser_scan_through_tf(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=range", room={"unit": UNIT}, fake_tf=True)
+    robot = Robot(rig)
+    robot.scan = rig.camera("scale/scan", LaserScan)  # type: ignore[attr-defined]
+    tf = rig.node.create_publisher(TransformStamped, "/fake_tf", LATCHED)
+    tf.publish(transform("cam_optical", "laser", CAMERA_FROM_LEVEL))
+    robot.ready()
+    rig.wait_for_node(robot.scan)  # type: ignore[attr-defined]
+    assert robot.see(0.0) is None and "no scale/scan" in robot.scale()["reason"]
+    robot.before = scan_at
+    depth = robot.drive(8)
+    assert depth is not None
+    np.testing.assert_allclose(depth, truth(-1.5 + 0.06 * 7), rtol=0.02)
+
+
+def points_of(x: float) -> np.ndarray:
+    return (rays_of(CAMERA) * truth(x)[..., np.newaxis])[4::7, 3::5].reshape(-1, 3)
+
+
+def test_a_cloud_in_the_cameras_frame_needs_no_tf(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=range", room={"unit": UNIT})
+    robot = Robot(rig)
+    clouds = rig.camera("scale/points", PointCloud2)
+    robot.ready()
+    rig.wait_for_node(clouds)
+
+    def send(robot: Robot, x: float) -> None:
+        clouds.publish(cloud(points_of(x), robot.stamp + 30_000_000, "cam_optical"))
+        rig.spin(0.05)
+
+    robot.before = send
+    depth = robot.drive(6)
+    assert depth is not None
+    np.testing.assert_allclose(depth, truth(-1.5 + 0.06 * 5), rtol=0.01)
+    robot.before = lambda robot, x: clouds.publish(cloud(points_of(x), robot.stamp + 400_000_000, "cam_optical"))
+    robot.stamp += 11 * 10**9
+    assert robot.see(0.0) is None, "the scale is too old, and the measurement too far in time"
+    assert "within 0.1 s" in robot.scale()["reason"]
+
+
+def test_another_depth_camera(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=range", room={"unit": UNIT})
+    robot = Robot(rig)
+    images, infos = rig.camera("scale/depth/image_rect", Image), rig.camera("scale/depth/camera_info", CameraInfo)
+    robot.ready()
+    rig.wait_for_node(images, infos)
+
+    def send(robot: Robot, x: float) -> None:
+        millimetres = (truth(x) * 1000).astype("<u2")
+        image = stamped(Image(height=48, width=64, encoding="16UC1", step=128), robot.stamp, "cam_optical")
+        image.data.frombytes(millimetres.tobytes())
+        infos.publish(info_message((64, 48), robot.stamp, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy))
+        rig.spin(0.05)
+        images.publish(image)
+        rig.spin(0.05)
+
+    robot.before = send
+    depth = robot.drive(6)
+    assert depth is not None
+    np.testing.assert_allclose(depth, truth(-1.5 + 0.06 * 5), rtol=0.01)
+
+
+def test_a_single_beam(rig: Rig, start: Start) -> None:
+    """A laser ranger that looks along the optical axis; its frame is the camera's position with x forward, through TF."""
+    start(*MODEL, "-p", "scale.source:=range", room={"unit": UNIT}, fake_tf=True)
+    robot = Robot(rig)
+    beams = rig.camera("scale/range", Range)
+    tf = rig.node.create_publisher(TransformStamped, "/fake_tf", LATCHED)
+    tf.publish(transform("cam_optical", "beam", CAMERA_FROM_LEVEL))
+    robot.ready()
+    rig.wait_for_node(beams)
+
+    def send(robot: Robot, x: float) -> None:
+        reading = Range(radiation_type=Range.INFRARED, min_range=0.1, max_range=20.0, range=float(truth(x)[23, 31]))
+        beams.publish(stamped(reading, robot.stamp, "beam"))
+        rig.spin(0.05)
+
+    robot.before = send
+    depth = robot.drive(6)
+    assert depth is not None
+    np.testing.assert_allclose(depth, truth(-1.5 + 0.06 * 5), rtol=0.02)
+
+
+def test_ranges_give_inverse_depth_scale_and_shift(rig: Rig, start: Start) -> None:
+    start("--ros-args", "-p", "model:=inverse.gguf", "-p", "scale.source:=range", room={"unit": 0.02})
+    robot = Robot(rig)
+    clouds = rig.camera("scale/points", PointCloud2)
+    robot.ready()
+    rig.wait_for_node(clouds)
+    assert robot.see(0.0) is None
+
+    def send(robot: Robot, x: float) -> None:
+        clouds.publish(cloud(points_of(x), robot.stamp, "cam_optical"))
+        rig.spin(0.05)
+
+    robot.before = send
+    depth = robot.drive(6)
+    assert depth is not None
+    np.testing.assert_allclose(depth, truth(-1.5 + 0.06 * 5), rtol=0.02)
+    scale = robot.scale()
+    assert (float(scale["value"]), float(scale["shift"])) == pytest.approx((0.02, 0.05), rel=0.05)
+
+
+def odometry_at(robot: Robot, x: float, yaw: float = 0.0) -> None:
+    """A robot whose camera sits 0.2 m before its axis and looks ahead; odometry comes at 50 Hz and a little late."""
+    for late in (-10_000_000, 10_000_000):
+        message = stamped(Odometry(child_frame_id="base_link"), robot.stamp + late, "odom")
+        spot, turn = message.pose.pose.position, message.pose.pose.orientation
+        spot.x, spot.y = x - 0.2 * math.cos(yaw), -0.2 * math.sin(yaw)
+        turn.z, turn.w = math.sin(yaw / 2), math.cos(yaw / 2)
+        robot.odometry.publish(message)  # type: ignore[attr-defined]
+    robot.rig.spin(0.05)
+
+
+def odometry_robot(rig: Rig) -> Robot:
+    robot = Robot(rig)
+    robot.odometry = rig.camera("scale/odom", Odometry)  # type: ignore[attr-defined]
+    tf = rig.node.create_publisher(TransformStamped, "/fake_tf", LATCHED)
+    tf.publish(transform("base_link", "cam_optical", pose_at(0.2, z=HEIGHT)))
+    robot.tf = tf  # type: ignore[attr-defined]
+    robot.ready()
+    rig.wait_for_node(robot.odometry)  # type: ignore[attr-defined]
+    return robot
+
+
+def test_odometry(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=odometry", room={"unit": UNIT}, fake_tf=True)
+    robot = odometry_robot(rig)
+    assert robot.see(-1.5) is None and "scale/odom" in robot.scale()["reason"]
+    robot.before = odometry_at
+    depth = robot.drive(30, until_known=True)
+    assert depth is not None
+    scale = robot.scale()
+    assert scale["source"] == "odometry" and float(scale["value"]) == pytest.approx(UNIT, rel=0.02)
+
+
+def test_odometry_while_the_robot_turns_on_the_spot(rig: Rig, start: Start) -> None:
+    """The camera goes round a circle of 0.2 m; odometry and TF know it, and 0.05 m more of baseline are not there."""
+    start(*MODEL, "-p", "scale.source:=odometry", "-p", "scale.odometry.baseline:=0.3", room={"unit": UNIT}, fake_tf=True)
+    robot = odometry_robot(rig)
+    for number in range(25):
+        yaw = 0.1 * number
+        robot.before = lambda robot, x, yaw=yaw: odometry_at(robot, 0.2 * math.cos(yaw), yaw)
+        assert robot.see(0.0, yaw) is None
+    assert robot.scale()["known"] == "false" and not rig.received["depth/image_rect"]
+
+
+def test_odometry_by_tf_alone(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=odometry", "-p", "scale.odometry.input:=tf", room={"unit": UNIT}, fake_tf=True)
+    robot = Robot(rig)
+    tf = rig.node.create_publisher(TransformStamped, "/fake_tf", LATCHED)
+    robot.ready()
+
+    def send(robot: Robot, x: float) -> None:
+        tf.publish(transform("odom", "cam_optical", pose_at(x, z=HEIGHT), robot.stamp))
+        rig.spin(0.05)
+
+    robot.before = send
+    assert robot.drive(30, until_known=True) is not None
+
+
+@pytest.mark.case(44)
+def test_a_bags_second_loop_finds_its_scale_again(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=camera_height", "-p", f"scale.camera_height.height:={HEIGHT}", room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    for _ in range(3):
+        robot.stamp = 5 * 10**9
+        assert robot.drive(25, until_known=True, step=0.02) is not None
+    assert len(rig.received["relative/image"]) == 6 and len(rig.received["depth/image_rect"]) == 69
+
+
+def test_scale_topic_is_latched_and_in_diagnostics(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=constant", "-p", "scale.value:=0.37", room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    np.testing.assert_allclose(robot.see(0.0), truth(0.0), rtol=1e-5)
+    values = robot.scale()
+    assert (values["value"], values["known"], values["source"]) == ("0.37", "true", "constant")
+    late: list[Any] = []
+    rig.node.create_subscription(type(rig.received["depth/scale"][0]), "depth/scale", late.append, LATCHED)
+    rig.until(lambda: bool(late), 10.0)
+    assert late[0].status[0] == rig.received["depth/scale"][-1].status[0]
+    rig.listen("/diagnostics")
+    statuses: dict[str, Any] = {}
+
+    def reported() -> bool:
+        statuses.update({one.name: one for message in rig.received["/diagnostics"] for one in message.status})
+        return "depth_anything: scale" in statuses
+
+    rig.until(reported, 5.0)
+    assert {pair.key: pair.value for pair in statuses["depth_anything: scale"].values}["value"] == "0.37"
+
+
+def test_sources_that_want_a_network_are_set_at_start(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "metric_model:=metric.gguf", room={"unit": UNIT})
+    assert "start" in rig.set_parameters({"scale.source": "metric_model"})
+    assert "start" in rig.set_parameters({"scale.source": "odometry"})
+    assert rig.set_parameters({"scale.source": "camera_height", "scale.camera_height.height": HEIGHT}) == ""
+    robot = Robot(rig)
+    robot.ready()
+    rig.spin(0.5)
+    assert robot.drive(5) is not None
+
+
+def test_a_standing_camera_does_not_flicker_through_the_node(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "temporal.depth:=true", room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    for _ in range(5):
+        assert robot.see(0.0) is None
+    np.testing.assert_allclose(values_of(rig.received["relative/image"][-1]), truth(0.0) / UNIT, rtol=1e-4)
