@@ -1,5 +1,7 @@
 """Losses on the logits of the nets. Depth is compared in log space; masks leave out the sky."""
 
+import math
+
 import torch
 from torch.nn import functional
 
@@ -11,6 +13,12 @@ def masked_mean(values, mask):
     """Mean over the pixels of `mask` per picture, then over pictures."""
     values = torch.where(mask, values, 0.0)
     return (values.sum((-2, -1)) / mask.sum((-2, -1)).clamp(min=1)).mean()
+
+
+def magnitude(error):
+    """Size of an error in log depth: mostly the relative error of depth, which weighs too far more than too near; linear from 1 on."""
+    relative = torch.expm1(error.clamp(max=1.0)) + math.e * (error - 1.0).clamp(min=0.0)
+    return 0.3 * error.abs() + 0.7 * relative.abs()
 
 
 def gradient(error, mask, scales=4):
@@ -72,7 +80,7 @@ def any_view(logits, batch):
     pose, wanted = logits["pose"], pose_targets(batch, scale)
     quaternion = functional.normalize(pose[..., 3:7], dim=-1)
     return {
-        "depth": masked_mean(error.abs(), valid),
+        "depth": masked_mean(magnitude(error), valid),
         "gradient": 0.5 * gradient(error, valid),
         "sky": 0.1 * beyond(logits["depth"], target, ~valid) + 0.02 * masked_mean(confidence - 1, ~valid),
         "confidence": 0.5 * masked_mean(weighted, valid),
@@ -87,7 +95,7 @@ def metric(logits, batch):
     error = logits["depth"] - target
     sky = torch.where(valid, functional.relu(logits["sky"]), logits["sky"] - 1.0).square()
     return {
-        "depth": masked_mean(error.abs(), valid),
+        "depth": masked_mean(magnitude(error), valid),
         "gradient": 0.5 * gradient(error, valid),
         "beyond": 0.1 * beyond(logits["depth"], target, ~valid),
         "sky": sky.clamp(max=4.0).mean(),
