@@ -110,7 +110,7 @@ class DepthNode(LifecycleNode):
         if self._background is not None:
             run_interruptibly(self._background.prepare, self._stopping)
         self._engine = engine
-        self._stream = CameraStream(self, engine, lambda: self._options, ScaleTracking(self, self._transforms, self._background))
+        self._stream = CameraStream(self, engine, lambda: self._options, ScaleTracking(self, "", self._transforms, self._background))
         info, seconds = engine.info, time.perf_counter() - started
         self.get_logger().info(
             f"{info.checkpoint or info.path}: {info.kind.value}, licence {info.license}, on {info.device}, ready in {seconds:.1f} s"

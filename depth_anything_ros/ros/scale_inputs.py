@@ -40,10 +40,10 @@ _LONGEST_GAP_NS = 500_000_000
 class Inputs:
     """Subscriptions that come and go with the listeners of the node."""
 
-    def __init__(self, node: Node, topics: dict[str, tuple[type, Callable[[Any], None]]]) -> None:
-        """topics: relative name to message type and callback."""
+    def __init__(self, node: Node, camera: str, topics: dict[str, tuple[type, Callable[[Any], None]]]) -> None:
+        """camera: sub-namespace, empty for none. topics: name in it to message type and callback."""
         self._node = node
-        self._topics = topics
+        self._topics = {f"{camera}/{topic}".lstrip("/"): read for topic, read in topics.items()}
         self._subscriptions: list[Any] = []
 
     def subscribe(self) -> None:
@@ -62,10 +62,11 @@ class Inputs:
 class RangeInputs(Inputs):
     """The last messages of every range sensor; several may share a topic."""
 
-    def __init__(self, node: Node, transforms: Transforms, tolerance: float) -> None:
-        """tolerance: seconds that a message may lie from the picture."""
+    def __init__(self, node: Node, camera: str, transforms: Transforms, tolerance: float) -> None:
+        """camera: see `Inputs`. tolerance: seconds that a message may lie from the picture."""
         super().__init__(
             node,
+            camera,
             {
                 "scale/scan": (LaserScan, self._add),
                 "scale/points": (PointCloud2, self._add),
@@ -129,8 +130,8 @@ class RangeInputs(Inputs):
 class OdometryInput(Inputs):
     """The camera's motion from nav_msgs/Odometry: the pose of the robot, and by TF that of the camera on it."""
 
-    def __init__(self, node: Node, transforms: Transforms) -> None:
-        super().__init__(node, {"scale/odom": (Odometry, self._add)})
+    def __init__(self, node: Node, camera: str, transforms: Transforms) -> None:
+        super().__init__(node, camera, {"scale/odom": (Odometry, self._add)})
         self._transforms = transforms
         self._lock = threading.Lock()
         self._kept: deque[Odometry] = deque(maxlen=_ODOMETRY_KEPT)

@@ -11,11 +11,12 @@ SCALE_KEYS = ("known", "source", "value", "shift", "age_s", "spread", "accepted"
 _OK, _WARN = b"\0", b"\1"
 
 
-def scale_status(make: MakeMessage, node_name: str, frame_id: str, state: ScaleState) -> Any:
-    """The status of a state. WARN while the scale is not known, or while estimates contradict it.
+def scale_status(make: MakeMessage, name: str, frame_id: str, state: ScaleState) -> Any:
+    """The status of a state, under a name of its own for each node and camera.
 
-    ``value`` and ``shift``: z = value * depth, of inverse depth 1 / z = value * depth + shift; empty while not known. ``spread``: relative
-    deviation of the estimates. ``reason``: why the source gave nothing the last time.
+    WARN while the scale is not known, or while estimates contradict it. ``value`` and ``shift``: z = value * depth, of inverse depth
+    1 / z = value * depth + shift; empty while not known. ``spread``: relative deviation of the estimates. ``reason``: why the source gave
+    nothing the last time.
     """
     scale = state.scale
     values = {
@@ -32,9 +33,7 @@ def scale_status(make: MakeMessage, node_name: str, frame_id: str, state: ScaleS
     }
     level, message = _judged(state)
     pairs = [make("diagnostic_msgs/msg/KeyValue", key=key, value=values[key]) for key in SCALE_KEYS]
-    return make(
-        "diagnostic_msgs/msg/DiagnosticStatus", name=f"{node_name}: scale", hardware_id=frame_id, level=level, message=message, values=pairs
-    )
+    return make("diagnostic_msgs/msg/DiagnosticStatus", name=name, hardware_id=frame_id, level=level, message=message, values=pairs)
 
 
 def _judged(state: ScaleState) -> tuple[bytes, str]:

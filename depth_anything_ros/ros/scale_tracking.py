@@ -36,9 +36,10 @@ BACKGROUND_SOURCES = ("metric_model", "odometry")
 class ScaleTracking:
     """The watched sources of one camera, and its steadier. Another source or other options begin anew."""
 
-    def __init__(self, node: Node, transforms: SharedTransforms, background: Background[Any] | None) -> None:
-        """background: with the network that `BACKGROUND_SOURCES` want, for them only."""
+    def __init__(self, node: Node, name: str, transforms: SharedTransforms, background: Background[Any] | None) -> None:
+        """name: sub-namespace of the camera's topics, empty for none. background: with the network that `BACKGROUND_SOURCES` want."""
         self._node = node
+        self._name = name
         self._transforms = transforms
         self._background = background
         self._remarks = LogThrottle(period=math.inf)
@@ -73,7 +74,7 @@ class ScaleTracking:
         if state is None or (self._published is not None and replace(state, age=None) == replace(self._published, age=None)):
             return None
         self._published = state
-        message = make_live("diagnostic_msgs/msg/DiagnosticArray", status=[scale_status(make_live, node_name, self._frame_id, state)])
+        message = make_live("diagnostic_msgs/msg/DiagnosticArray", status=[self._status(node_name, state)])
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.header.frame_id = self._frame_id
         return message
@@ -81,7 +82,7 @@ class ScaleTracking:
     def statuses(self, node_name: str) -> list[Any]:
         """For `/diagnostics`."""
         state = self.state()
-        return [] if state is None else [scale_status(make_live, node_name, self._frame_id, state)]
+        return [] if state is None else [self._status(node_name, state)]
 
     def reset(self) -> None:
         """Forget the scale and the steadied depth."""
@@ -130,6 +131,9 @@ class ScaleTracking:
         if tracker is not None:
             tracker.refuse(text)
 
+    def _status(self, node_name: str, state: ScaleState) -> Any:
+        return scale_status(make_live, f"{node_name}: scale {self._name}".rstrip(), self._frame_id, state)
+
     def _differs(self, options: NodeOptions) -> bool:
         now = self._options
         return now is None or (now.processing.scale_source, now.scale, now.temporal) != (
@@ -152,7 +156,7 @@ class ScaleTracking:
         if name == "camera_height":
             return CameraHeightSource(ground_by_tf(self._transforms.open(), scale))
         if name == "range":
-            ranges = RangeInputs(self._node, self._transforms.open(), scale.range_tolerance)
+            ranges = RangeInputs(self._node, self._name, self._transforms.open(), scale.range_tolerance)
             self._inputs = (ranges,)
             return RangeSource(ranges.measured)
         if background is None:
@@ -163,7 +167,7 @@ class ScaleTracking:
             transforms = self._transforms.open()
             pose = pose_by_tf(transforms, scale.odometry_frame)
             if scale.odometry_input == "topic":
-                odometry = OdometryInput(self._node, transforms)
+                odometry = OdometryInput(self._node, self._name, transforms)
                 self._inputs, pose = (odometry,), odometry.pose
             return OdometrySource(background.net, pose, background.run, views=scale.odometry_views, baseline=scale.odometry_baseline)
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import cv2
 import numpy as np
 
+from depth_anything_ros import depth as depths
 from depth_anything_ros.scale.camera import of_picture
 from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
 from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Scale, UInt8Array, Wanted
@@ -81,15 +81,9 @@ class MetricModelSource:
         metric = self._net().infer(frame.pixels, bgr=frame.bgr, intrinsics=of_picture(frame, prediction), wanted=Wanted(False, True, False))
         if metric.kind is not DepthKind.METRIC:
             return Refusal("the metric model needs a focal length, and neither the camera nor the fast model gives one")
-        size = (prediction.width, prediction.height)
-        metres, sky = _resized(metric.depth, size), None if metric.sky is None else _resized(metric.sky, size)
+        width, height = prediction.width, prediction.height
+        metres, sky = depths.resize(metric.depth, width, height), None if metric.sky is None else depths.resize(metric.sky, width, height)
         found = nested_scale(prediction.depth, prediction.confidence, metres, sky)
         if found is None:
             return Refusal("the metric model sees nothing but sky")
         return Estimate(frame.stamp_ns, Scale(found[0]), found[1])
-
-
-def _resized(values: Float32Array, size: tuple[int, int]) -> Float32Array:
-    if values.shape == size[::-1]:
-        return values
-    return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_LINEAR), np.float32)

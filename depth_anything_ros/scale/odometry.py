@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from depth_anything_ros import depth as depths
 from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
 from depth_anything_ros.scale.metric_model import RunInBackground
 from depth_anything_ros.types import DepthKind, Float32Array, Frame, Prediction, Scale, UInt8Array, Wanted
@@ -88,7 +89,8 @@ def compare(keyframes: Sequence[Keyframe], views: Sequence[Prediction]) -> Estim
         return Refusal(f"the network's positions do not fit the odometry's (residual {residual:.2f})")
     if np.max(np.abs(turns(world[:, :3, :3]) - turns(true[:, :3, :3]))) > _MOST_TURN_ERROR:
         return Refusal("the network's turns do not fit the odometry's")
-    together, alone = views[-1].depth, keyframes[-1].depth
+    alone = keyframes[-1].depth
+    together = depths.resize(views[-1].depth, alone.shape[1], alone.shape[0])
     valid = np.isfinite(together) & np.isfinite(alone) & (together > 0.0) & (alone > 0.0)
     if not valid.any():
         return Refusal("the views give no depth")
