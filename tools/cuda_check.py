@@ -32,11 +32,17 @@ def main(arguments: list[str]) -> int:
     build = folder / preset
     _run("cmake", "-S", NATIVE, "--preset", preset, "-B", build, "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=OFF", "-DDA_BUILD_PYTHON=OFF",
          *_toolkit(folder, nvcc), *_cross(preset))  # fmt: skip
-    objects = [f"ggml/src/ggml-cuda/CMakeFiles/ggml-cuda.dir/{source}.o" for source in sources]
-    for targets in (["da_engine"], objects):
-        _run("cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", *targets)
+    _run("cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", *_objects(build, sources))
     print(f"{preset}: the engine and {', '.join(sources)} compile.")
     return 0
+
+
+def _objects(build: Path, sources: tuple[str, ...]) -> list[str]:
+    """The object files of our engine and of ggml's `sources`; a library as target would bring all of ggml."""
+    targets = subprocess.check_output(["ninja", "-C", build, "-t", "targets", "all"], text=True)
+    ours = re.findall(r"^(\S*CMakeFiles/da_\w+\.dir/\S+\.o):", targets, re.MULTILINE)
+    theirs = [f"ggml/src/ggml-cuda/CMakeFiles/ggml-cuda.dir/{source}.o" for source in sources]
+    return ours + theirs
 
 
 def _toolkit(folder: Path, nvcc: str) -> list[str]:

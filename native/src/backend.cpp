@@ -3,11 +3,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <thread>
 
 #include "depth_anything/error.hpp"
+#include "ggml-cpu.h"
 
 namespace da {
 
@@ -44,21 +46,41 @@ int allowed_cores() {
     return std::clamp(std::min(affinity_cores(), quota_cores()), 1, kMostThreads);
 }
 
-Backend::Backend(const std::string& device, int threads, const std::string& instruction_set)
-    : name_(device), threads_(checked_threads(threads)), kernels_(kernels::kernel_set(instruction_set)) {
-    if (device != "cpu") {
-        throw Error("device.unavailable", "Device '" + device + "' is not in this build; its only device is 'cpu'.");
+Backend::Backend(const std::string& devices, int threads, const std::string& instruction_set)
+    : threads_(checked_threads(threads)), kernels_(kernels::kernel_set(instruction_set)), device_(open_device(devices)) {
+    const auto stop_when_cancelled = [this](ggml_backend_t cpu) {
+        ggml_backend_cpu_set_abort_callback(
+            cpu, [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &cancelled_);
+    };
+    if (on_host()) {
+        // Beside our kernels ggml's own nodes are small, and its threads meet at barriers that spin: whole time slices are lost beside
+        // other busy processes.
+        ggml_backend_cpu_set_n_threads(device_.backend.get(), own_kernels() ? 1 : threads_.threads());
+        stop_when_cancelled(device_.backend.get());
+    } else {
+        helper_.reset(ggml_backend_cpu_init());
+        ggml_backend_cpu_set_n_threads(helper_.get(), 1);
+        stop_when_cancelled(helper_.get());
     }
-    backend_.reset(ggml_backend_cpu_init());
-    if (backend_ == nullptr) throw Error("device.unavailable", "The CPU backend could not start.");
-    // ggml's own nodes are small; its threads meet at barriers that spin, which loses whole time slices beside other busy processes.
-    ggml_backend_cpu_set_n_threads(backend_.get(), 1);
-    ggml_backend_cpu_set_abort_callback(
-        backend_.get(), [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_relaxed); }, &cancelled_);
 }
 
-void Backend::compute(ggml_cgraph* graph) {
-    const ggml_status status = ggml_backend_graph_compute(backend_.get(), graph);
+ggml_backend_sched_ptr Backend::scheduler(std::size_t most_nodes) const {
+    std::array<ggml_backend_t, 2> backends = {device_.backend.get(), helper_.get()};
+    return ggml_backend_sched_ptr(ggml_backend_sched_new(backends.data(), nullptr, 2, most_nodes, false, false));
+}
+
+ggml_backend_buffer_type_t Backend::memory() const {
+    ggml_backend_dev_t device = ggml_backend_get_device(device_.backend.get());
+    if (ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_IGPU) {
+        ggml_backend_buffer_type_t host = ggml_backend_dev_host_buffer_type(device);
+        if (host != nullptr && ggml_backend_dev_supports_buft(device, host)) return host;
+    }
+    return ggml_backend_get_default_buffer_type(device_.backend.get());
+}
+
+void Backend::compute(ggml_cgraph* graph, ggml_backend_sched_t scheduler) {
+    const ggml_status status = scheduler != nullptr ? ggml_backend_sched_graph_compute(scheduler, graph)
+                                                    : ggml_backend_graph_compute(device_.backend.get(), graph);
     // The flag is asked first: our own kernels end early without a status.
     if (cancelled_.load()) throw Error("engine.cancelled", "The inference was cancelled.");
     if (status != GGML_STATUS_SUCCESS) {

@@ -74,7 +74,7 @@ struct Engine::Impl {
                 hparams.vit.patch_size,
                 network.weights().parameters() + (metric ? metric->weights().parameters() : 0),
                 network.file().bytes() + (metric ? metric->file().bytes() : 0),
-                backend.name(),
+                backend.description(),
                 backend.kernels().name};
     }
 

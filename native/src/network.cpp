@@ -46,7 +46,7 @@ Network::Network(const std::string& path, const EngineOptions& options, Backend&
     : file_(open_model(path, options)),
       hparams_(checked_hparams(file_)),
       backend_(backend),
-      weights_(file_, hparams_),
+      weights_(file_, hparams_, backend),
       cached_sizes_(options.cached_sizes),
       memory_limit_(options.memory_limit) {}
 
@@ -54,7 +54,7 @@ Network::Network(const std::string& path, const EngineOptions& options, Backend&
     : file_(open_metric(path, options)),
       hparams_(checked_metric_hparams(file_, pair)),
       backend_(backend),
-      weights_(file_, hparams_),
+      weights_(file_, hparams_, backend),
       cached_sizes_(options.cached_sizes),
       memory_limit_(options.memory_limit) {}
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "nn_standard.hpp"
+
 namespace da {
 
 namespace {
@@ -107,6 +109,7 @@ void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std:
 }
 
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {
+    if (g.standard_ops) return standard::matmul(g, weight, bias, x, options);
     const ggml_type type = weight->type;
     kernels::GemmTask task;
     task.weights = {nullptr, weight->nb[1], static_cast<int>(ggml_blck_size(type)), ggml_type_size(type),
@@ -134,6 +137,7 @@ ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const Lin
 }
 
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
+    if (g.standard_ops) return standard::layer_norm(g, x, path, eps);
     const kernels::NormTask task{static_cast<int>(x->ne[0]), eps};
     Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
     return rows_node(g, sources, x->ne[0], x->ne[1],
@@ -144,6 +148,7 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
 }
 
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options) {
+    if (g.standard_ops) return standard::attention(g, qkv, options);
     const std::int64_t channels = qkv->ne[0] / 3, tokens = qkv->ne[1];
     const kernels::AttentionTask task{options.heads, static_cast<int>(channels) / options.heads, static_cast<int>(tokens),
                                       options.norm_eps};
@@ -167,6 +172,7 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
+    if (g.standard_ops) return standard::conv_2d(g, x, path, options);
     const kernels::PackedConv& conv = g.weights.conv(path);
     const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
               height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
@@ -181,6 +187,7 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
 }
 
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
+    if (g.standard_ops) return standard::interpolate(g, x, width, height, table);
     const int channels = static_cast<int>(x->ne[2]);
     g.scratch.reserve(g.kernels.interpolate_scratch({channels, width, height, nullptr}, static_cast<int>(x->ne[0])));
     Sources sources({x});

@@ -66,6 +66,7 @@ struct Graph {
     const Weights& weights;
     const std::atomic<bool>& cancelled;
     const kernels::KernelSet& kernels;
+    bool standard_ops;  // nodes of ggml only, see nn_standard.hpp
     ThreadPool& threads;
     Scratch& scratch;
     std::vector<std::string> wanted_stages;

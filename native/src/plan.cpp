@@ -13,9 +13,10 @@ namespace da {
 
 namespace {
 
-constexpr std::size_t kNodes = 4096, kNodesOfView = 1024;  // at most: GIANT has 40 blocks of about 20 nodes, and 4 of each view
+constexpr std::size_t kNodes = 8192,
+                      kNodesOfView = 4096;  // at most: GIANT has 40 blocks of about 80 nodes of ggml, and 4 to 40 of each view
 constexpr const char* kInputStage = "input";
-constexpr std::size_t kMostConstantsOfView = 16;
+constexpr std::size_t kMostConstantsOfView = 32;
 
 ggml_context_ptr tensors_only(std::size_t count, std::size_t extra) {
     return ggml_context_ptr(ggml_init({count * ggml_tensor_overhead() + extra, nullptr, true}));
@@ -39,12 +40,12 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
       scratch_(backend.threads().threads()),
       context_(tensors_only(most_nodes(key_.views), ggml_graph_overhead_custom(most_nodes(key_.views), false))),
       constants_context_(tensors_only(kMostConstantsOfView * key_.views, 0)),
-      allocator_(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend.handle()))),
       graph_(new Graph{context_.get(),
                        constants_context_.get(),
                        weights,
                        backend.cancelled(),
                        backend.kernels(),
+                       !backend.own_kernels(),
                        backend.threads(),
                        scratch_,
                        key_.stages,
@@ -97,47 +98,82 @@ void Plan::check_stages(const std::vector<std::string>& wanted) const {
 }
 
 void Plan::allocate(std::uint64_t memory_limit) {
-    constants_.reset(ggml_backend_alloc_ctx_tensors(constants_context_.get(), backend_.handle()));
+    constants_.reset(ggml_backend_alloc_ctx_tensors_from_buft(constants_context_.get(), backend_.memory()));
     for (Constant& constant : graph_->constants) {
         ggml_backend_tensor_set(constant.tensor, constant.bytes.data(), 0, constant.bytes.size());
         constant.bytes = {};
     }
+    if (backend_.on_host())
+        allocate_on_host(memory_limit);
+    else
+        allocate_on_device();
+    scratch_.allocate();
+}
+
+void Plan::allocate_on_host(std::uint64_t memory_limit) {
     // Measured by an allocator of its own: one that has measured takes its buffers for allocated.
-    const ggml_gallocr_ptr measure(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend_.handle())));
+    const ggml_gallocr_ptr measure(ggml_gallocr_new(backend_.memory()));
     std::size_t bytes = 0;
     ggml_gallocr_reserve_n_size(measure.get(), nodes_, nullptr, nullptr, &bytes);
     require_memory(describe(key_) + " in the network", bytes + scratch_.bytes(), memory_limit);
+    allocator_.reset(ggml_gallocr_new(backend_.memory()));
     if (!ggml_gallocr_alloc_graph(allocator_.get(), nodes_)) {
         throw Error("device.memory", describe(key_) + " needs " + std::to_string(bytes >> 20) + " MiB, which could not be allocated.");
     }
     const ggml_backend_buffer_t buffer = outputs_.front().logits->buffer;
     prefer_huge_pages(ggml_backend_buffer_get_base(buffer), ggml_backend_buffer_get_size(buffer));
-    scratch_.allocate();
+}
+
+void Plan::allocate_on_device() {
+    scheduler_ = backend_.scheduler(2 * static_cast<std::size_t>(ggml_graph_n_nodes(nodes_)));
+    if (!ggml_backend_sched_alloc_graph(scheduler_.get(), nodes_)) {
+        throw Error("device.memory", describe(key_) + " needs more memory than there is on " + backend_.description() + ".");
+    }
+    const auto mirror = [&](ggml_tensor* tensor) {
+        if (tensor != nullptr) mirrors_.emplace(tensor, std::vector<float>(ggml_nelements(tensor)));
+    };
+    mirror(patches_);
+    mirror(pose_);
+    for (const HeadOutputs& outputs : outputs_) {
+        mirror(outputs.logits);
+        mirror(outputs.sky_logits);
+    }
+    for (const NamedStage& stage : graph_->stages) mirror(stage.tensor);
 }
 
 void Plan::run() {
-    backend_.compute(nodes_);
+    if (backend_.on_host()) return backend_.compute(nodes_);
+    ggml_backend_tensor_set(patches_, mirrors_.at(patches_).data(), 0, ggml_nbytes(patches_));
+    backend_.compute(nodes_, scheduler_.get());
+    for (auto& [tensor, values] : mirrors_) {
+        if (tensor != patches_) ggml_backend_tensor_get(tensor, values.data(), 0, ggml_nbytes(tensor));
+    }
+}
+
+const float* Plan::values(const ggml_tensor* tensor) const {
+    return mirrors_.empty() ? static_cast<const float*>(tensor->data) : mirrors_.at(tensor).data();
 }
 
 float* Plan::patches(int view) {
-    return static_cast<float*>(patches_->data) + view * ggml_nelements(patches_) / key_.views;
+    float* all = mirrors_.empty() ? static_cast<float*>(patches_->data) : mirrors_.at(patches_).data();
+    return all + view * ggml_nelements(patches_) / key_.views;
 }
 
 const float* Plan::pose_encoding(int view) const {
-    return pose_ == nullptr ? nullptr : static_cast<const float*>(pose_->data) + view * pose_->ne[0];
+    return pose_ == nullptr ? nullptr : values(pose_) + view * pose_->ne[0];
 }
 
-const float* Plan::plane(const ggml_tensor* map, int channel) {
+const float* Plan::plane(const ggml_tensor* map, int channel) const {
     if (map == nullptr || channel >= map->ne[2]) return nullptr;
-    return static_cast<const float*>(map->data) + static_cast<std::size_t>(channel) * map->ne[0] * map->ne[1];
+    return values(map) + static_cast<std::size_t>(channel) * map->ne[0] * map->ne[1];
 }
 
 std::vector<Stage> Plan::stages() const {
     std::vector<Stage> result;
     for (const NamedStage& stage : graph_->stages) {
-        const auto* values = static_cast<const float*>(stage.tensor->data);
-        result.push_back({stage.name, stage.shape, std::vector<float>(values, values + ggml_nelements(stage.tensor))});
-        if (stage.name == kInputStage) result.back().values = planes_from_patches(values, key_.size, patch_size_);
+        const float* given = values(stage.tensor);
+        result.push_back({stage.name, stage.shape, std::vector<float>(given, given + ggml_nelements(stage.tensor))});
+        if (stage.name == kInputStage) result.back().values = planes_from_patches(given, key_.size, patch_size_);
     }
     return result;
 }

@@ -1,6 +1,7 @@
 // A built and allocated graph for one processed size, one number of views and one set of wanted outputs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,10 +44,13 @@ class Plan {
     std::vector<Stage> stages() const;
 
   private:
-    static const float* plane(const ggml_tensor* map, int channel);
+    const float* values(const ggml_tensor* tensor) const;
+    const float* plane(const ggml_tensor* map, int channel) const;
     void build(const Hparams& hparams);
     void check_stages(const std::vector<std::string>& wanted) const;
     void allocate(std::uint64_t memory_limit);
+    void allocate_on_host(std::uint64_t memory_limit);
+    void allocate_on_device();
 
     PlanKey key_;
     int patch_size_;
@@ -55,12 +59,14 @@ class Plan {
     ggml_context_ptr context_;
     ggml_context_ptr constants_context_;
     ggml_backend_buffer_ptr constants_;
-    ggml_gallocr_ptr allocator_;
+    ggml_gallocr_ptr allocator_;        // on the host
+    ggml_backend_sched_ptr scheduler_;  // on a device with memory of its own
     std::unique_ptr<Graph> graph_;
     ggml_cgraph* nodes_ = nullptr;  // owned by context_
     ggml_tensor* patches_ = nullptr;
     std::vector<HeadOutputs> outputs_;  // of each view
     ggml_tensor* pose_ = nullptr;
+    std::map<const ggml_tensor*, std::vector<float>> mirrors_;  // on the host, of inputs and outputs on a device with memory of its own
 };
 
 }  // namespace da

@@ -9,6 +9,7 @@
 
 #include "depth_anything/error.hpp"
 #include "generated/gguf_tensors.hpp"
+#include "ggml-cpu.h"
 
 namespace da {
 
@@ -147,20 +148,14 @@ std::string problem(const Expected& expected, const TensorEntry* entry) {
     return "";
 }
 
-struct PackingRule {
-    std::string path;
-    int stride;
-    bool transposed;
-};
-
-void pack(const GgufFile& file, const PackingRule& rule, std::map<std::string, kernels::PackedConv>& convs) {
-    const TensorEntry* weight = file.find(rule.path + ".weight");
-    const TensorEntry* bias = file.find(rule.path + ".bias");
+kernels::PackedConv packed(const GgufFile& file, const std::string& path, const ConvShape& shape) {
+    const TensorEntry* weight = file.find(path + ".weight");
+    const TensorEntry* bias = file.find(path + ".bias");
     const auto* values = reinterpret_cast<const float*>(weight->data);
     const auto* offsets = bias != nullptr ? reinterpret_cast<const float*>(bias->data) : nullptr;
     const int kernel = static_cast<int>(weight->ne[0]), third = static_cast<int>(weight->ne[2]), fourth = static_cast<int>(weight->ne[3]);
-    convs.emplace(rule.path, rule.transposed ? kernels::pack_transposed_conv(values, offsets, fourth, third, kernel)
-                                             : kernels::pack_conv(values, offsets, third, fourth, kernel, rule.stride));
+    return shape.transposed ? kernels::pack_transposed_conv(values, offsets, fourth, third, kernel)
+                            : kernels::pack_conv(values, offsets, third, fourth, kernel, shape.stride);
 }
 
 // Convolutions of a refinement chain; suffix: "" for depth, "_aux" for rays.
@@ -172,8 +167,8 @@ void add_refinenets(std::vector<std::string>& paths, const std::string& suffix) 
     }
 }
 
-void pack_head(const GgufFile& file, const Hparams& hparams, std::map<std::string, kernels::PackedConv>& convs) {
-    std::vector<PackingRule> rules = {{"head.resize.0", 1, true}, {"head.resize.1", 1, true}, {"head.resize.3", 2, false}};
+std::map<std::string, ConvShape> head_convs(const Hparams& hparams) {
+    std::map<std::string, ConvShape> shapes = {{"head.resize.0", {1, true}}, {"head.resize.1", {1, true}}, {"head.resize.3", {2, false}}};
     std::vector<std::string> plain = {"head.scratch.out1", "head.scratch.out2a", "head.scratch.out2b"};
     if (hparams.architecture == Architecture::mono) plain.insert(plain.end(), {"head.scratch.sky_out2a", "head.scratch.sky_out2b"});
     for (int level = 1; level <= 4; ++level) plain.push_back("head.scratch.layer" + std::to_string(level) + "_rn");
@@ -183,8 +178,8 @@ void pack_head(const GgufFile& file, const Hparams& hparams, std::map<std::strin
         for (int i = 0; i < 5; ++i) plain.push_back("head.scratch.out1_aux." + std::to_string(i));
         plain.insert(plain.end(), {"head.scratch.out2a_aux", "head.scratch.out2b_aux"});
     }
-    for (const std::string& path : plain) rules.push_back({path, 1, false});
-    for (const PackingRule& rule : rules) pack(file, rule, convs);
+    for (const std::string& path : plain) shapes.emplace(path, ConvShape{});
+    return shapes;
 }
 
 }  // namespace
@@ -203,22 +198,45 @@ void check_tensors(const GgufFile& file, const Hparams& hparams) {
     throw Error("model.tensor", "Model file '" + file.path() + "' cannot be used, its tensors do not fit its metadata: " + all + ".");
 }
 
-Weights::Weights(const GgufFile& file, const Hparams& hparams) {
+Weights::Weights(const GgufFile& file, const Hparams& hparams, const Backend& backend) : file_(file), conv_shapes_(head_convs(hparams)) {
     const std::vector<Expected> expected = expected_tensors(hparams);
     context_.reset(ggml_init({(expected.size() + 1) * ggml_tensor_overhead(), nullptr, true}));
-    auto* base = const_cast<std::uint8_t*>(file.mapping());  // ggml takes no const pointer; weights are only read
-    buffer_.reset(ggml_backend_cpu_buffer_from_ptr(base, file.bytes()));
     for (const Expected& one : expected) {
         const TensorEntry* entry = file.find(one.name);
         ggml_tensor* tensor = ggml_new_tensor(context_.get(), entry->type, 4, entry->ne.data());
         ggml_set_name(tensor, one.name.c_str());
-        ggml_backend_tensor_alloc(buffer_.get(), tensor, const_cast<std::uint8_t*>(entry->data));
         tensors_.emplace(one.name, tensor);
     }
     for (const auto& [name, entry] : file.tensors()) parameters_ += entry.elements();
-    pack_head(file, hparams, convs_);
-    // Packing has read the head's originals, which are not needed again: let their pages go. Others come back when they are used.
-    ::madvise(base, file.bytes(), MADV_DONTNEED);
+    if (backend.own_kernels()) {
+        for (const auto& [path, shape] : conv_shapes_) convs_.emplace(path, packed(file, path, shape));
+    }
+    if (backend.on_host())
+        map();
+    else
+        copy(backend);
+    // Packing and copying have read what is not needed again: let its pages go. Others come back when they are used.
+    ::madvise(const_cast<std::uint8_t*>(file.mapping()), file.bytes(), MADV_DONTNEED);
+}
+
+void Weights::map() {
+    auto* base = const_cast<std::uint8_t*>(file_.mapping());  // ggml takes no const pointer; weights are only read
+    buffer_.reset(ggml_backend_cpu_buffer_from_ptr(base, file_.bytes()));
+    for (const auto& [name, tensor] : tensors_)
+        ggml_backend_tensor_alloc(buffer_.get(), tensor, const_cast<std::uint8_t*>(file_.find(name)->data));
+}
+
+void Weights::copy(const Backend& backend) {
+    buffer_.reset(ggml_backend_alloc_ctx_tensors_from_buft(context_.get(), backend.memory()));
+    if (buffer_ == nullptr) {
+        throw Error("device.memory", backend.description() + " has no room for the weights of '" + file_.path() + "', " +
+                                         std::to_string(file_.bytes() >> 20) + " MiB.");
+    }
+    for (const auto& [name, tensor] : tensors_) ggml_backend_tensor_set(tensor, file_.find(name)->data, 0, ggml_nbytes(tensor));
+}
+
+const float* Weights::host_values(const std::string& name) const {
+    return reinterpret_cast<const float*>(file_.find(name)->data);
 }
 
 }  // namespace da

@@ -15,20 +15,40 @@ namespace da {
 // Throws Error("model.tensor") that lists every tensor that is missing, of another extent or of a type that its place cannot have.
 void check_tensors(const GgufFile& file, const Hparams& hparams);
 
+// What a convolution of the head does, besides what its weights say.
+struct ConvShape {
+    int stride = 1;
+    bool transposed = false;  // with a stride as large as its kernel
+};
+
 class Weights {
   public:
-    // The file must have passed check_tensors and must outlive the weights.
-    Weights(const GgufFile& file, const Hparams& hparams);
+    // The file must have passed check_tensors and must outlive the weights. On the CPU they are read where the file is mapped, elsewhere
+    // copied to the device. Throws Error("device.memory") when the device has no room for them.
+    Weights(const GgufFile& file, const Hparams& hparams, const Backend& backend);
 
     // Tensor by its name in the file; every name that the network parts use is in the table that check_tensors went through.
     ggml_tensor* tensor(const std::string& name) const { return tensors_.at(name); }
-    const kernels::PackedConv& conv(const std::string& path) const { return convs_.at(path); }
+    // The same, or nullptr where the network has none of that name.
+    ggml_tensor* find(const std::string& name) const {
+        const auto found = tensors_.find(name);
+        return found == tensors_.end() ? nullptr : found->second;
+    }
+    // Values of a tensor of type f32 for the host, wherever the tensor itself lies.
+    const float* host_values(const std::string& name) const;
+    const ConvShape& conv_shape(const std::string& path) const { return conv_shapes_.at(path); }
+    const kernels::PackedConv& conv(const std::string& path) const { return convs_.at(path); }  // for our own kernels only
     std::int64_t parameters() const { return parameters_; }
 
   private:
+    void map();
+    void copy(const Backend& backend);
+
+    const GgufFile& file_;
     ggml_context_ptr context_;
     ggml_backend_buffer_ptr buffer_;
     std::map<std::string, ggml_tensor*> tensors_;
+    std::map<std::string, ConvShape> conv_shapes_;
     std::map<std::string, kernels::PackedConv> convs_;
     std::int64_t parameters_ = 0;
 };

@@ -14,6 +14,7 @@ std::string tensor_error(const toy::Model& model) {
 }  // namespace
 
 TEST(weights, good_files_pass) {
+    const da::Backend backend("cpu", 1, "");
     for (const toy::Model& model : {toy::any_view(), toy::mono()}) {
         const toy::File path(model);
         const da::GgufFile file(path.path());
@@ -21,7 +22,7 @@ TEST(weights, good_files_pass) {
         da::check_tensors(file, hparams);
         std::int64_t scalars = 0;
         for (const toy::Tensor& tensor : model.tensors) scalars += static_cast<std::int64_t>(tensor.values.size());
-        CHECK(da::Weights(file, hparams).parameters() == scalars);
+        CHECK(da::Weights(file, hparams, backend).parameters() == scalars);
     }
 }
 

@@ -56,7 +56,7 @@ ggml_tensor* prepare_tokens(Graph& g, ggml_tensor* patches, const VitParams& vit
     x = ggml_reshape_3d(g.context, x, vit.embed_dim, sequence.grid.patches(), sequence.views);
     ggml_tensor* cls = ggml_reshape_2d(g.context, g.weights.tensor("vit.cls_token"), vit.embed_dim, 1);
     x = joined(g, repeated(g, cls, sequence.views), x, sequence);
-    const auto* table = static_cast<const float*>(g.weights.tensor("vit.pos_embed")->data);
+    const float* table = g.weights.host_values("vit.pos_embed");
     ggml_tensor* positions = g.constant(interpolate_pos_embed(table, vit, sequence.grid), vit.embed_dim, sequence.tokens());
     x = ggml_add(g.context, ggml_reshape_3d(g.context, x, vit.embed_dim, sequence.tokens(), sequence.views), positions);
     return ggml_reshape_2d(g.context, x, vit.embed_dim, sequence.tokens() * sequence.views);
