@@ -33,6 +33,8 @@ class EngineOptions:
     threads: int = 0
     """CPU threads; 0 takes the cores that this process may use."""
     device: str = "cpu"
+    """Where the network runs: cpu, cuda, vulkan (cuda:1: the second), ggml (ggml's own operators on the CPU), or a list such as
+    cuda,cpu, of which the first that is there is taken."""
     resolution: int = 0
     """Long side of the processed picture in pixels, of V2 the short one; 0 takes the model's own (504, V2: 518)."""
     cached_sizes: int = 4

@@ -20,8 +20,8 @@
 namespace da {
 
 struct EngineOptions {
-    int threads = 0;  // CPU threads; 0: the cores that this process may use
-    std::string device = "cpu";
+    int threads = 0;                 // CPU threads; 0: the cores that this process may use
+    std::string device = "cpu";      // cpu, ggml, or a GPU (cuda, vulkan, cuda:1); of a list the first that is there
     int resolution = 0;              // long side of the processed picture, of V2 the short one; 0: the model's own
     int cached_sizes = 4;            // graphs kept, least recently used goes first
     std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
