@@ -22,7 +22,8 @@ FAILURES = {
 def room_engine(model: str, wishes: dict[str, object]) -> FakeEngine:
     """Networks that know the room, by the name of the model: metric, inverse, or any other for an any-view one."""
     if "metric" in model:
-        return metric_engine(seconds=wishes.pop("metric_seconds", 0.0))
+        failures = {int(call): FAILURES[name] for call, name in wishes.get("metric_failures", {}).items()}
+        return metric_engine(seconds=wishes.get("metric_seconds", 0.0), failures=failures)
     return RoomEngine(V2 if "inverse" in model else ANY_VIEW, unit=wishes["unit"], seconds=wishes.get("seconds", 0.0))
 
 

@@ -1,0 +1,122 @@
+"""Field cases on the scale, on the real middleware."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from rig import NodeProcess, Rig, image_message, values_of
+from room_engine import picture_at
+from room_robot import HEIGHT, UNIT, Robot, truth
+from sensor_msgs.msg import CameraInfo
+
+Start = Callable[..., NodeProcess]
+MODEL = ("--ros-args", "-p", "model:=small.gguf")
+KEYFRAMES = ("-p", "scale.source:=metric_model", "-p", "metric_model:=metric.gguf", "-p", "scale.metric_model.every:=3")
+GROUND = ("-p", "scale.source:=camera_height", "-p", f"scale.camera_height.height:={HEIGHT}")
+
+
+def send_without_calibration(robot: Robot, count: int) -> None:
+    """Pictures beside a CameraInfo of zeros, one at a time."""
+    received = robot.rig.received
+
+    def outcomes() -> int:
+        return len(received["depth/image_rect"]) + len(received["relative/image"])
+
+    for number in range(count):
+        robot.stamp += 10**8
+        info, before = CameraInfo(), outcomes()
+        info.header.stamp.sec, info.header.stamp.nanosec = divmod(robot.stamp, 10**9)
+        robot.infos.publish(info)
+        robot.camera.publish(image_message(picture_at(0.02 * number, z=HEIGHT), robot.stamp))
+        robot.rig.until(lambda before=before: outcomes() > before, 10.0)
+        robot.rig.spin(0.05)
+
+
+@pytest.mark.case(18)
+@pytest.mark.parametrize("source", [KEYFRAMES, GROUND], ids=["metric_model", "camera_height"])
+def test_an_uncalibrated_camera_gets_its_scale_by_the_models_own_estimate(rig: Rig, start: Start, source: tuple[str, ...]) -> None:
+    start(*MODEL, *source, room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    send_without_calibration(robot, 8)
+    assert float(robot.scale()["value"]) == pytest.approx(UNIT, rel=0.01)
+    np.testing.assert_allclose(values_of(rig.received["depth/image_rect"][-1]), truth(0.14), rtol=0.01)
+
+
+@pytest.mark.case(18)
+@pytest.mark.case(27)
+def test_without_any_focal_length_no_metres_are_claimed(rig: Rig, start: Start) -> None:
+    """Inverse depth, ranges, and nobody who knows the camera."""
+    start("--ros-args", "-p", "model:=inverse.gguf", "-p", "scale.source:=range", room={"unit": 0.02})
+    robot = Robot(rig)
+    robot.ready()
+    send_without_calibration(robot, 5)
+    assert not rig.received["depth/image_rect"] and "camera_info" in robot.scale()["reason"]
+
+
+@pytest.mark.case(44)
+def test_a_bags_second_loop_finds_its_scale_again(rig: Rig, start: Start) -> None:
+    start(*MODEL, *GROUND, room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    for _ in range(3):
+        robot.stamp = 5 * 10**9
+        assert robot.drive(25, until_known=True, step=0.02) is not None
+    assert len(rig.received["relative/image"]) == 6 and len(rig.received["depth/image_rect"]) == 69
+
+
+@pytest.mark.case(51)
+def test_a_failing_keyframe_is_reported_and_survived(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, *KEYFRAMES, room={"unit": UNIT, "metric_failures": {"1": "foreign", "2": "memory"}})
+    robot = Robot(rig)
+    robot.ready()
+    robot.before = lambda robot, x: rig.spin(0.05)
+    assert robot.see(0.0) is None
+    rig.until(lambda: "Work in the background failed" in node.log, 10.0)
+    assert "unknown exception" in node.log and "unknown exception" in robot.scale()["reason"]
+    assert robot.drive(15) is not None, "the live frames went on, and a later keyframe gives the scale"
+    assert robot.scale()["reason"] == "" and node.running
+
+
+@pytest.mark.case(50)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_node_ends_while_a_keyframe_is_at_work(rig: Rig, start: Start, number: int) -> None:
+    node = start(*MODEL, *KEYFRAMES, room={"unit": UNIT, "metric_seconds": 60.0})
+    robot = Robot(rig)
+    robot.ready()
+    for step in range(5):
+        assert robot.see(0.01 * step) is None
+    began = time.monotonic()
+    node.signal(number)
+    assert node.wait(5.0) == 0 and time.monotonic() - began < 5.0
+    assert "Traceback" not in node.log
+
+
+@pytest.mark.case(55)
+def test_a_storm_of_scale_parameters(rig: Rig, start: Start) -> None:
+    """Depth is that of the room by one scale, or relative, never anything between."""
+    node = start(*MODEL, *GROUND, room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    settings = [
+        {"scale.source": "camera_height", "scale.window": 1.0, "temporal.depth": True},
+        {"scale.source": "constant", "scale.value": 2 * UNIT, "temporal.scale": True},
+        {"scale.source": "range", "scale.range.tolerance": 0.5, "temporal.depth": False},
+        {"scale.source": "model", "scale.max_age": 1.0, "temporal.memory": 5},
+    ]
+    end, turn = time.monotonic() + 6.0, 0
+    while time.monotonic() < end:
+        assert rig.set_parameters(settings[turn % 4]) == ""
+        for _ in range(4):
+            depth = robot.see(0.0)
+            if depth is not None:
+                ratio = depth / truth(0.0)
+                assert np.ptp(ratio) < 0.02 and np.abs(np.median(ratio) - np.array([1.0, 2.0])).min() < 0.02
+        turn += 1
+    assert turn > 8 and node.running and "Frame lost" not in node.log
+    assert "scale.window" in rig.set_parameters({"scale.window": float("nan")})
+    assert "scale.value" in rig.set_parameters({"scale.source": "constant", "scale.value": 0.0})
