@@ -56,7 +56,11 @@ def _toolkit(folder: Path, nvcc: str) -> list[str]:
     library = folder / "cublas" / "libcublas.so"
     library.touch()
     names = ("cublas", "cublasLt", "cuda_driver")
-    return [f"-DCMAKE_CUDA_FLAGS=-isystem {include}", f"-DCMAKE_CXX_FLAGS=-isystem {include}", *(f"-DCUDA_{name}_LIBRARY={library}" for name in names)]
+    return [
+        f"-DCMAKE_CUDA_FLAGS=-isystem {include}",
+        f"-DCMAKE_CXX_FLAGS=-isystem {include}",
+        *(f"-DCUDA_{name}_LIBRARY={library}" for name in names),
+    ]
 
 
 def _fetch_headers(include: Path, release: str) -> None:
@@ -74,7 +78,10 @@ def _cross(preset: str) -> list[str]:
     """On another machine than the preset's: the cross compiler, also as nvcc's host compiler."""
     if not preset.startswith("l4t") or os.uname().machine == "aarch64":
         return []
-    return [f"-DCMAKE_TOOLCHAIN_FILE={NATIVE / 'cmake' / 'toolchains' / 'aarch64-linux-gnu.cmake'}", "-DCMAKE_CUDA_HOST_COMPILER=aarch64-linux-gnu-g++"]
+    return [
+        f"-DCMAKE_TOOLCHAIN_FILE={NATIVE / 'cmake' / 'toolchains' / 'aarch64-linux-gnu.cmake'}",
+        "-DCMAKE_CUDA_HOST_COMPILER=aarch64-linux-gnu-g++",
+    ]
 
 
 def _run(*command: str | Path) -> None:

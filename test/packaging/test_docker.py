@@ -67,14 +67,20 @@ def test_build_script_makes_an_install_space_whose_node_starts(tmp_path):
         "CMAKE_ARGS": f"-Dggml_DIR={ggml}" if ggml.is_dir() else "",
         "DEPTH_ANYTHING_PREFIX": str(tmp_path / "install"),
     }
-    built = subprocess.run(["bash", DOCKER / "build.sh", ROOT, tmp_path / "install", "x86-cpu"], env=environment, capture_output=True, text=True)
+    built = subprocess.run(
+        ["bash", DOCKER / "build.sh", ROOT, tmp_path / "install", "x86-cpu"], env=environment, capture_output=True, text=True
+    )
     assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-3000:]
     # The node by the path that `ros2 run` takes; without a model it says so and leaves.
     node = tmp_path / "install" / "lib" / "depth_anything_ros" / "depth_node"
-    started = subprocess.run([DOCKER / "entrypoint.sh", str(node)], env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    started = subprocess.run(
+        [DOCKER / "entrypoint.sh", str(node)], env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
     assert started.returncode == 2, started.stdout + started.stderr
     assert "model" in started.stdout + started.stderr
     where = "import depth_anything_ros; print(depth_anything_ros.__file__)"
-    imported = subprocess.run([DOCKER / "entrypoint.sh", "python", "-c", where], env=environment, capture_output=True, text=True, cwd=tmp_path)
+    imported = subprocess.run(
+        [DOCKER / "entrypoint.sh", "python", "-c", where], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
     assert imported.stdout.startswith(str(tmp_path / "install")), imported.stderr
     assert list((tmp_path / "install").rglob("depth.launch.py"))
