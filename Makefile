@@ -22,6 +22,7 @@ help:
 	@echo "make build             local environment, ggml and the extension"
 	@echo "make bench             speed and memory of this machine (MODEL=file.gguf; default: seeded weights of DA3-SMALL)"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
+	@echo "make viewer            make the three.js of the report's page again, from npm"
 	@echo "make tidy              clang-tidy over native/ (minutes)"
 	@echo "make fuzz              ten minutes (FUZZ_SECONDS) of coverage-guided fuzzing for each reader of model files (needs Clang)"
 	@echo "make clean             remove what was built (the environment stays in .local/)"
@@ -83,6 +84,11 @@ train:
 
 bench: build
 	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"}
+
+viewer:
+	@command -v npm >/dev/null || { echo "npm is needed: apt install npm"; exit 1; }
+	@cd tools/viewer && npm ci --no-fund --no-audit && npm run build
+	@cp tools/viewer/node_modules/three/LICENSE depth_anything_ros/report/assets/three.LICENSE
 
 tidy: native-test
 	@$(PYTHON) tools/environment.py $(VENV) tidy

@@ -75,7 +75,7 @@ setup(
     maintainer="depth_anything_ros maintainers",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed", "_native.pyi", "samples/*.npz", "weights/*.gguf"]},
+    package_data={PACKAGE: ["py.typed", "_native.pyi", "samples/*.npz", "weights/*.gguf", "report/assets/*"]},
     ext_modules=[Extension(f"{PACKAGE}._native", sources=[])],
     cmdclass={"build_ext": CMakeBuild},
     data_files=[

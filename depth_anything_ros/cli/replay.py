@@ -42,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--segment", type=int, default=100, metavar="N", help="pictures that a kill can cost at most, per worker (default 100)")
     add("--jobs", type=int, metavar="N", help="processes; on a cluster workers (default: 1; on a cluster as many as it has room for)")
     add("--ray", default="", metavar="ADDRESS", help="run on a Ray cluster: auto, host:port, or local for one on this machine")
+    add("--report", type=Path, metavar="DIR", help="write report.html: times, confidence, scale, pictures, clouds, errors")
+    add("--truth", default="", metavar="TOPIC", help="kept topic that the report compares with; default: one that looks like it")
     add("--k", type=float, nargs=4, metavar=("FX", "FY", "CX", "CY"), help="camera of a video or of pictures, pixels")
     add("--calibration", type=Path, metavar="YAML", help="the same as a file of camera_calibration")
     add("--rate", type=float, metavar="HZ", help="pictures per second of a folder (10) or video (its own)")
@@ -62,6 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
             print("\nstopped; the same command goes on where this one was", file=sys.stderr)
             return INTERRUPTED
     _show(summary)
+    if arguments.report:
+        from depth_anything_ros.report.page import write_report
+
+        print(f"report: {write_report(summary, source, arguments.report.expanduser(), arguments.truth)}")
     return 0
 
 

@@ -9,7 +9,7 @@ from depth_anything_ros.errors import InputError
 from depth_anything_ros.evaluate.evaluation import Evaluation, Numbers
 from depth_anything_ros.evaluate.metrics import NUMBERS
 
-_TITLES = {"abs_rel": "AbsRel", "rmse": "RMSE", "delta1": "δ1", "delta2": "δ2", "delta3": "δ3", "silog": "SILog", "coverage": "coverage"}
+TITLES = {"abs_rel": "AbsRel", "rmse": "RMSE", "delta1": "δ1", "delta2": "δ2", "delta3": "δ3", "silog": "SILog", "coverage": "coverage"}
 
 
 def table(evaluation: Evaluation) -> str:
@@ -18,7 +18,7 @@ def table(evaluation: Evaluation) -> str:
     for (low, high), sums in evaluation.bands.items():
         if sums.pixels or sums.missing:
             rows.append((f"{low:g} to {high:g} m", sums.pixels, sums.numbers()))
-    lines = [f"{'distance':<14}{'pixels':>12}" + "".join(f"{_TITLES[name]:>10}" for name in NUMBERS)]
+    lines = [f"{'distance':<14}{'pixels':>12}" + "".join(f"{TITLES[name]:>10}" for name in NUMBERS)]
     lines += [f"{name:<14}{pixels:>12}" + "".join(f"{_shown(name_of, numbers)}" for name_of in NUMBERS) for name, pixels, numbers in rows]
     return "\n".join([*lines, *_about_scale(evaluation)])
 

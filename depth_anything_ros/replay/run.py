@@ -12,7 +12,7 @@ from pathlib import Path
 from depth_anything_ros import __version__
 from depth_anything_ros.errors import DepthAnythingError, InputError
 from depth_anything_ros.models.cache import resolve_model
-from depth_anything_ros.replay.cameras import find_cameras
+from depth_anything_ros.replay.cameras import Camera, find_cameras
 from depth_anything_ros.replay.journal import Journal
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import Plan, make_plan
@@ -37,6 +37,7 @@ class Summary:
     passed_over: int
     refused: int
     refusals: tuple[str, ...]
+    cameras: tuple[Camera, ...]
     topics: dict[str, int]
     """Messages in the output."""
     seconds: float
@@ -116,6 +117,7 @@ def _summary(plan: Plan, results: list[SegmentResult], output: str, seconds: flo
         passed_over=passed_over,
         refused=refused,
         refusals=tuple(text for one in results for text in one.refusals)[:10],
+        cameras=plan.cameras,
         topics={},
         seconds=seconds,
         infer_seconds=sum(one.infer_seconds for one in results),
@@ -130,7 +132,8 @@ def _with_topics(summary: Summary) -> Summary:
 
 
 def _summary_from(values: dict) -> Summary:
-    return Summary(**{**values, "refusals": tuple(values["refusals"]), "warnings": tuple(values["warnings"])})
+    cameras = tuple(Camera(**one) for one in values["cameras"])
+    return Summary(**{**values, "refusals": tuple(values["refusals"]), "warnings": tuple(values["warnings"]), "cameras": cameras})
 
 
 def _identity(source: SourceOptions, options: ReplayOptions, model: Path) -> dict[str, str]:

@@ -1,0 +1,269 @@
+"""What a report shows, read back from the bag that a replay wrote."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from depth_anything_ros.colors import colourise, shade
+from depth_anything_ros.edges import flying_pixels
+from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.evaluate.evaluation import Evaluation, EvaluationOptions, evaluate
+from depth_anything_ros.evaluate.truth import depth_of
+from depth_anything_ros.geometry import project
+from depth_anything_ros.replay.cameras import Camera
+from depth_anything_ros.replay.source import SourceOptions, open_source
+from depth_anything_ros.report.charts import Line
+from depth_anything_ros.ros.bag_messages import BagMessages
+from depth_anything_ros.ros.bag_reader import BagReader
+from depth_anything_ros.ros.message_types import ros2_types
+from depth_anything_ros.ros.messages import stamp_ns
+from depth_anything_ros.ros.picture import PictureMaker
+from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
+
+DEPTHS = ("depth/image_rect", "depth/image_raw", "relative/image")
+_SHEET, _CLOUDS = 8, 5
+_MOST_SAMPLES = 400
+"""Confidence maps that the timeline looks at."""
+_MOST_POINTS = 60_000
+_TILE = 300
+_EDGE = 0.1
+_LASER = "sensor_msgs/msg/PointCloud2"
+_IMAGE = "sensor_msgs/msg/Image"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A picture of the contact sheet."""
+
+    name: str
+    jpeg: bytes
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    seconds: float
+    """Since the first frame."""
+    tiles: list[Tile]
+
+
+@dataclass(frozen=True)
+class CloudFrame:
+    """Points of one frame, optical frame of the camera."""
+
+    name: str
+    xyz: Float32Array
+    """float32 [n, 3]."""
+    rgb: UInt8Array
+    """uint8 [n, 3]."""
+
+
+@dataclass
+class CameraContent:
+    """All about one camera."""
+
+    name: str
+    unit: str
+    """Of its depth."""
+    latency: list[Line] = field(default_factory=list)
+    """Milliseconds."""
+    confidence: list[Line] = field(default_factory=list)
+    scale: list[Line] = field(default_factory=list)
+    rows: list[SheetRow] = field(default_factory=list)
+    clouds: list[CloudFrame] = field(default_factory=list)
+    evaluation: Evaluation | None = None
+    remark: str = ""
+    """Why there is no evaluation."""
+
+
+def gather(bag: Path, recording: SourceOptions, cameras: Sequence[Camera], truth: str) -> list[CameraContent]:
+    """bag: output of a replay. recording: its input, for pictures that were not kept. truth: topic, or empty to look for one."""
+    return [_Gatherer(bag, recording, camera).content(truth) for camera in cameras]
+
+
+class _Gatherer:
+    def __init__(self, bag: Path, recording: SourceOptions, camera: Camera) -> None:
+        self._bag, self._recording, self._camera = bag, recording, camera
+        self._messages = BagMessages(ros2_types())
+        with BagReader(bag) as reader:
+            self._topics = {name: topic.type for name, topic in reader.topics.items() if topic.count}
+        found = [name for name in (self._name(one) for one in DEPTHS) if name in self._topics]
+        if not found:
+            raise InputError("input.bag", f"{bag} holds no depth of {camera.image}; a report wants one of {', '.join(DEPTHS)}.")
+        self._depth = found[0]
+        self._stamps = [stamp for stamp, _ in self._of(self._depth)]
+
+    def content(self, truth: str) -> CameraContent:
+        unit = "units without scale" if self._depth.endswith(DEPTHS[-1]) else "metres"
+        content = CameraContent(self._camera.image, unit)
+        content.latency = self._latency()
+        content.confidence = self._confidence()
+        content.scale = self._published_scale()
+        self._compare(content, truth)
+        self._add_pictures(content)
+        return content
+
+    def _name(self, relative: str) -> str:
+        return f"{self._camera.namespace}/{relative}"
+
+    def _of(self, topic: str) -> Iterator[tuple[int, Any]]:
+        """(stamp of the header, message)."""
+        if topic in self._topics:
+            with BagReader(self._bag) as reader:
+                for one in reader.messages([topic]):
+                    message = self._messages.read(one.data, self._topics[topic])
+                    yield stamp_ns(message.header.stamp), message
+
+    def _seconds(self, stamp: int) -> float:
+        return (stamp - self._stamps[0]) * 1e-9
+
+    def _latency(self) -> list[Line]:
+        lines: dict[str, list[float]] = defaultdict(list)
+        times = []
+        for stamp, message in self._of(self._name("depth/timing")):
+            values = {pair.key: pair.value for pair in message.status[0].values}
+            times.append(self._seconds(stamp))
+            for name, key in (("engine", "infer_ms"), ("all steps", "total_ms")):
+                lines[name].append(float(values.get(key, math.nan)))
+        return [Line(name, times, values) for name, values in lines.items()]
+
+    def _confidence(self) -> list[Line]:
+        step = max(1, len(self._stamps) // _MOST_SAMPLES)
+        lines: dict[str, tuple[list[float], list[float]]] = {}
+        for name, topic, measure in (
+            ("confidence, mean", self._name("depth/confidence"), lambda map_: float(np.mean(map_))),
+            ("share of valid depth", self._depth, lambda map_: float(np.mean(np.isfinite(map_) & (map_ > 0.0)))),
+        ):
+            for number, (stamp, message) in enumerate(self._of(topic)):
+                if number % step == 0:
+                    times, values = lines.setdefault(name, ([], []))
+                    times.append(self._seconds(stamp))
+                    values.append(measure(depth_of(message)))
+        return [Line(name, *line) for name, line in lines.items()]
+
+    def _published_scale(self) -> list[Line]:
+        times, values = [], []
+        for stamp, message in self._of(self._name("depth/scale")):
+            found = {pair.key: pair.value for status in message.status for pair in status.values}
+            times.append(self._seconds(stamp))
+            values.append(_number(found.get("value", "")))
+        return [Line("scale of the node", times, values)] if times else []
+
+    def _compare(self, content: CameraContent, truth: str) -> None:
+        with BagReader(self._bag) as reader:
+            kinds = {name: topic.type for name, topic in reader.topics.items() if topic.count}
+        topic = truth or _likely_truth(kinds, self._camera)
+        if not topic:
+            content.remark = "The bag holds no depth image and no laser to compare with."
+            return
+        try:
+            tolerance = 0.05 if kinds.get(topic) == _LASER else 0.0
+            content.evaluation = evaluate(EvaluationOptions(self._bag, topic, depth=self._depth, tolerance=tolerance))
+        except (InputError, OptionError) as error:
+            if truth:
+                raise
+            content.remark = str(error)
+            return
+        frames = content.evaluation.frames
+        best = Line("best scale by the truth", [self._seconds(one.stamp_ns) for one in frames], [one.scale for one in frames])
+        content.scale.append(best)
+
+    def _add_pictures(self, content: CameraContent) -> None:
+        chosen = _spread(self._stamps, _SHEET)
+        clouds = set(_spread(chosen, _CLOUDS))
+        pictures = self._pictures(set(chosen))
+        maps = {name: self._maps(topic, chosen) for name, topic in (("depth", self._depth), ("confidence", self._name("depth/confidence")))}
+        cameras = {stamp: info for stamp, info in self._of(self._info_topic()) if stamp in clouds}
+        for stamp in chosen:
+            tiles = [Tile("picture", _jpeg(pictures[stamp]))] if stamp in pictures else []
+            depth, confidence = maps["depth"].get(stamp), maps["confidence"].get(stamp)
+            if depth is not None:
+                tiles.append(Tile("depth: near is warm", _jpeg(colourise(depth))))
+            if confidence is not None:
+                tiles.append(Tile("confidence: sure is warm", _jpeg(shade(confidence))))
+            content.rows.append(SheetRow(self._seconds(stamp), tiles))
+            if stamp in cameras and depth is not None and stamp in pictures:
+                name = f"{content.name} at {self._seconds(stamp):.2f} s"
+                cloud = _cloud(name, depth, cameras[stamp], pictures[stamp])
+                content.clouds += [cloud] if cloud is not None else []
+
+    def _info_topic(self) -> str:
+        return self._depth.rpartition("/")[0] + "/camera_info"
+
+    def _maps(self, topic: str, stamps: Sequence[int]) -> dict[int, Float32Array]:
+        return {stamp: depth_of(message) for stamp, message in self._of(topic) if stamp in stamps}
+
+    def _pictures(self, stamps: set[int]) -> dict[int, UInt8Array]:
+        """uint8 RGB [H, W, 3] by stamp: as rectified by the node, as kept in the bag, or as in the recording."""
+        rectified = self._name("rgb/image_rect_color")
+        topic, kind = (rectified, _IMAGE) if rectified in self._topics else (self._camera.image, self._camera.type)
+        source = SourceOptions(self._bag) if topic in self._topics else self._recording
+        maker, found = PictureMaker(self._camera.base, "auto"), {}
+        with open_source(source) as reader:
+            for one in reader.messages([topic]):
+                try:
+                    message = self._messages.read(one.data, kind)
+                    stamp = stamp_ns(message.header.stamp)
+                    if stamp in stamps:
+                        frame = maker.picture(message, maker.view(message, None, 0.0)).frame
+                        found[stamp] = frame.pixels[:, :, ::-1] if frame.bgr else frame.pixels
+                except InputError:
+                    continue  # the replay has counted and named it
+        return found
+
+
+def _likely_truth(kinds: dict[str, str], camera: Camera) -> str:
+    """A depth image with a telling name, else a laser's cloud that is not the node's own."""
+    ours = {f"{camera.namespace}/{name}" for name in (*DEPTHS, "depth/confidence", "depth/sky_mask", "depth/color", "points")}
+    others = {name: kind for name, kind in kinds.items() if name not in ours and name != camera.image}
+    images = [name for name, kind in others.items() if kind == _IMAGE]
+    for word in ("truth", "ground", "gt", "depth"):
+        if found := [name for name in images if word in name.lower()]:
+            return found[0]
+    return next((name for name, kind in others.items() if kind == _LASER), "")
+
+
+def _spread(stamps: Sequence[int], count: int) -> list[int]:
+    """Evenly, first and last among them."""
+    places = np.linspace(0, len(stamps) - 1, min(count, len(stamps))).round().astype(int)
+    return [stamps[place] for place in dict.fromkeys(places.tolist())]
+
+
+def _jpeg(rgb: UInt8Array) -> bytes:
+    factor = min(1.0, _TILE / rgb.shape[1])
+    size = (max(1, round(rgb.shape[1] * factor)), max(1, round(rgb.shape[0] * factor)))
+    small = cv2.resize(np.ascontiguousarray(rgb), size, interpolation=cv2.INTER_AREA)
+    return bytes(cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
+
+
+def _cloud(name: str, depth: Float32Array, info: Any, rgb: UInt8Array) -> CloudFrame | None:
+    """None where the camera is not calibrated."""
+    fx, fy, cx, cy = (float(info.k[index]) for index in (0, 4, 2, 5))
+    if fx <= 0.0 or fy <= 0.0:
+        return None
+    stride = max(1, math.ceil(math.sqrt(depth.size / _MOST_POINTS)))
+    solid = np.where(np.isfinite(depth), depth, np.float32(1e6))
+    edges = flying_pixels(solid, _EDGE) > 0
+    depth = np.where(edges, np.float32(np.nan), depth)
+    points = project(depth, Intrinsics(info.width, info.height, fx, fy, cx, cy), rgb, stride=stride).ravel()
+    points = points[np.isfinite(points["z"])]
+    if not len(points):
+        return None
+    xyz: NDArray[np.float32] = np.stack([points["x"], points["y"], points["z"]], axis=1)
+    bgr = np.ascontiguousarray(points["rgb"]).view(np.uint8).reshape(-1, 4)[:, :3]
+    return CloudFrame(name, xyz, np.ascontiguousarray(bgr[:, ::-1]))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
