@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from depth_anything_ros.errors import CancelledError
+from depth_anything_ros.worker import lower_priority
 
 _NICENESS = 10
 """Added to that of the process. Linux gives such a thread a tenth of the time of a normal one that wants the same core."""
@@ -62,7 +61,7 @@ class Background(Generic[N]):
 
     def prepare(self) -> None:
         """Load the network now, on the calling thread, whose priority it lowers for good. Raises what loading raises."""
-        lower_priority()
+        lower_priority(_NICENESS)
         self.net()
 
     def stop(self, timeout: float = 3.0) -> bool:
@@ -87,7 +86,7 @@ class Background(Generic[N]):
         self._net = None
 
     def _run(self) -> None:
-        lower_priority()
+        lower_priority(_NICENESS)
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._stopping or self._job is not None)
@@ -102,10 +101,3 @@ class Background(Generic[N]):
             job = None  # a picture must not live until the next job
             with self._changed:
                 self._busy = False
-
-
-def lower_priority() -> None:
-    """Lower the priority of the calling thread, and of those that it will make (Linux; elsewhere threads have none of their own)."""
-    if sys.platform == "linux":
-        own = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, own, min(os.getpriority(os.PRIO_PROCESS, own) + _NICENESS, 19))

@@ -132,6 +132,8 @@ class Frame:
     """Of this picture, or None when the camera is not calibrated."""
     stamp_ns: int
     frame_id: str
+    rectified: bool = False
+    """The lens distortion was removed from what the camera sent."""
     outside: UInt8Array | None = None
     """uint8 [H, W], 255 where a rectified picture has no pixel of the camera; None when all of it was seen."""
 

@@ -1,7 +1,9 @@
-"""Work away from the caller's thread: the newest frame only, and one long task that a stop request can end. Standard library only."""
+"""Work away from the caller's thread that a stop request can end. Standard library only."""
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -14,65 +16,38 @@ _CANCEL_EVERY = 0.05
 """Seconds between two cancels: one that comes just before the work starts has no effect, so it is repeated until the work has ended."""
 
 
-class LatestFrameWorker(Generic[T]):
-    """One thread and one slot. A frame waits in the slot until the thread is free; a newer one replaces it and is counted as a drop.
+class BackgroundTask(Generic[T]):
+    """One call on a thread of its own, started at once."""
 
-    work: called with each frame on the worker's thread. failed: called there with every exception of `work`, which the worker survives;
-    one that `failed` itself raises ends the thread (`alive` turns False). cancel: makes a running `work` return soon; any thread.
-    """
-
-    def __init__(self, work: Callable[[T], None], failed: Callable[[Exception], None], cancel: Callable[[], None]) -> None:
-        self._work = work
-        self._failed = failed
-        self._cancel = cancel
-        self._changed = threading.Condition()
-        self._slot: T | None = None
-        self._stopping = False
-        self._dropped = 0
-        self._thread = threading.Thread(target=self._run, name="depth worker", daemon=True)
-
-    def start(self) -> None:
+    def __init__(self, task: Callable[[], T]) -> None:
+        self._task = task
+        self._results: list[T] = []
+        self._errors: list[Exception] = []
+        self._thread = threading.Thread(target=self._run, name="depth task", daemon=True)
         self._thread.start()
 
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive()
+    def done(self) -> bool:
+        return not self._thread.is_alive()
 
-    @property
-    def dropped(self) -> int:
-        """Frames that were replaced before the worker took them."""
-        with self._changed:
-            return self._dropped
+    def wait(self, seconds: float) -> None:
+        """Until it has ended, but not longer than this."""
+        self._thread.join(seconds)
 
-    def offer(self, frame: T) -> None:
-        """Put a frame into the slot; never waits."""
-        with self._changed:
-            if self._slot is not None:
-                self._dropped += 1
-            self._slot = frame
-            self._changed.notify()
+    def result(self) -> T:
+        """What the call gave; raises what it raised. To be asked when it is done."""
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
 
-    def stop(self, timeout: float = 3.0) -> bool:
-        """Cancel what is at work, forget what waits, end the thread. False if the thread is still at work after `timeout` seconds."""
-        with self._changed:
-            self._stopping = True
-            self._slot = None
-            self._changed.notify()
-        return _join_cancelling(self._thread, self._cancel, timeout)
+    def cancel(self, cancel: Callable[[], None], timeout: float = 3.0) -> bool:
+        """Call `cancel` until the task has ended; False if it has not after `timeout` seconds, and is left behind on its daemon thread."""
+        return join_cancelling(self._thread, cancel, timeout)
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._stopping or self._slot is not None)
-                if self._stopping:
-                    return
-                frame, self._slot = self._slot, None
-            try:
-                self._work(frame)  # type: ignore[arg-type]
-            except Exception as error:  # noqa: BLE001 - a front door: whatever a frame does, the next one is processed
-                if not (self._stopping and isinstance(error, CancelledError)):
-                    self._failed(error)
-            frame = None  # a picture must not live until the next one comes
+        try:
+            self._results.append(self._task())
+        except Exception as error:  # noqa: BLE001 - raised again on the thread that asks for the result
+            self._errors.append(error)
 
 
 def run_interruptibly(task: Callable[[], T], stopping: Callable[[], bool], cancel: Callable[[], None] | None = None) -> T:
@@ -81,32 +56,28 @@ def run_interruptibly(task: Callable[[], T], stopping: Callable[[], bool], cance
     Raises what the task raises, or CancelledError once `stopping()` is true: with `cancel` after the task has ended, without it at once,
     and the task is left behind on its daemon thread.
     """
-    results: list[T] = []
-    errors: list[Exception] = []
-
-    def run() -> None:
-        try:
-            results.append(task())
-        except Exception as error:  # noqa: BLE001 - raised again on the caller's thread
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="depth task", daemon=True)
-    thread.start()
-    while thread.is_alive() and not stopping():
-        thread.join(_CANCEL_EVERY)
+    running = BackgroundTask(task)
+    while not running.done() and not stopping():
+        running.wait(_CANCEL_EVERY)
     if stopping():
         if cancel is not None:
-            _join_cancelling(thread, cancel, 3.0)
+            running.cancel(cancel)
         raise CancelledError("engine.cancelled", "Stopped by request before the work was done.")
-    if errors:
-        raise errors[0]
-    return results[0]
+    return running.result()
 
 
-def _join_cancelling(thread: threading.Thread, cancel: Callable[[], None], timeout: float) -> bool:
+def join_cancelling(thread: threading.Thread, cancel: Callable[[], None], timeout: float) -> bool:
+    """Wait for a thread's end and call `cancel` again and again meanwhile. False if it has not ended after `timeout` seconds."""
     for _ in range(max(1, round(timeout / _CANCEL_EVERY))):
         if not thread.is_alive():
             return True
         cancel()
         thread.join(_CANCEL_EVERY)
     return not thread.is_alive()
+
+
+def lower_priority(nice: int) -> None:
+    """Add to the niceness of the calling thread, and of those that it will make (Linux; elsewhere threads have none of their own)."""
+    if nice > 0 and sys.platform == "linux":
+        own = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, own, min(os.getpriority(os.PRIO_PROCESS, own) + nice, 19))

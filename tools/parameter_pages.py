@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 from depth_anything_ros.ros.parameters import TABLE, Entry, Value  # noqa: E402
 
 _HEAD = "# Every parameter of depth_node with its default; docs/node.md says more. Lines that stay as they are may be deleted.\n"
+_COMMENTS_AT = 31
 
 
 def yaml_text(value: Value) -> str:
@@ -27,8 +28,7 @@ def yaml_text(value: Value) -> str:
 
 def config() -> str:
     lines = [f"    {entry.name}: {yaml_text(entry.default)}" for entry in TABLE]
-    width = max(map(len, lines))
-    rows = [f"{line:<{width}}  # {entry.description}\n" for line, entry in zip(lines, TABLE)]
+    rows = [f"{line:<{_COMMENTS_AT}}  # {entry.description}\n" for line, entry in zip(lines, TABLE)]
     return _HEAD + "/**:\n  ros__parameters:\n" + "".join(rows)
 
 

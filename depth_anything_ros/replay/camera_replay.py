@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ class CameraReplay:
         try:
             image = self._messages.read(data, self._camera.type)
             match = Match(self._infos[calibration], exact) if calibration >= 0 else None
-            return self._pictures.picture(image, self._pictures.view(image, match, self._options.focal))
+            return self._pictures.picture(image, match, self._options.focal)
         except InputError as error:
             return error
 
@@ -94,9 +93,9 @@ class CameraReplay:
                 yield self._output(name, inferred, build())
         if TIMING in self._topics:
             # Nothing waits and nothing is dropped here, so that an age would say nothing.
-            total = inferred.seconds + time.perf_counter() - started
+            seconds = {**products.timings, "total": inferred.seconds + time.perf_counter() - started}
             counts = {"dropped": 0, "processed": inferred.number + 1}
-            yield self._output(TIMING, inferred, timing_array(make, picture.header, NODE_NAME, products, total, math.nan, counts))
+            yield self._output(TIMING, inferred, timing_array(make, picture.header, NODE_NAME, seconds, counts))
 
     def _output(self, name: str, inferred: Inferred, message: Any) -> Output:
         return Output(f"{self._camera.namespace}/{name}", inferred.stamp_ns, self._messages.bytes_of(message))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from depth_anything_ros import geometry
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.geometry import Calibration
+from depth_anything_ros.rectification import Lens, lens_of
 from depth_anything_ros.ros.messages import calibration_from, stamp_ns
 from depth_anything_ros.types import Intrinsics
 
 if TYPE_CHECKING:
-    from sensor_msgs.msg import CameraInfo, Image
+    from sensor_msgs.msg import CameraInfo
 
 _KEPT = 32
 
@@ -32,10 +33,13 @@ class CameraView:
     """What is known about the camera of one picture."""
 
     intrinsics: Intrinsics | None
-    lens: Calibration | None
-    """With the distortion of a picture that is not rectified; None when rays are straight."""
+    """Of the picture that the engine gets."""
     source: str
     """Where the intrinsics come from, for people."""
+    removes: Lens | None = None
+    """Distortion that is to be removed first."""
+    lens: Calibration | None = None
+    """With the distortion of a picture that keeps it; None when rays are straight."""
     problem: str = ""
     """What is wrong with the calibration, or empty."""
 
@@ -58,6 +62,12 @@ class CameraInfos:
             if len(self._by_stamp) > _KEPT:
                 self._by_stamp.popitem(last=False)
             self._arrived.notify_all()
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._arrived:
+            self._by_stamp.clear()
+            self._latest, self._paired = None, True
 
     def match(self, stamp: int) -> Match | None:
         """The info of exactly this stamp, else the last one that came, else None.
@@ -85,36 +95,57 @@ def sibling(image_topic: str) -> str:
     return image_topic.rsplit("/", 1)[0] + "/camera_info"
 
 
-def view_of(image: Image, match: Match | None, *, rectified: bool, focal: float) -> CameraView:
-    """What is known about the camera of a picture: from its CameraInfo, else from the given focal length (pixels), else nothing."""
+def view_of(
+    size: tuple[int, int], frame_id: str, match: Match | None, *, rectified: bool, focal: float, keeps_distortion: str = ""
+) -> CameraView:
+    """What is known about the camera of a picture: from its CameraInfo, else from the given focal length (pixels), else nothing.
+
+    size: width and height. rectified: the picture came without distortion. keeps_distortion: why a distorted picture is left as it is;
+    empty to have it rectified.
+    """
     problem = "no camera_info has come"
     if match is not None:
         calibration = calibration_from(match.info)
         try:
-            model = geometry.camera_model(calibration, image.width, image.height, rectified=rectified)
+            model = geometry.camera_model(calibration, *size, rectified=rectified)
         except InputError as error:
             problem = str(error)
         else:
-            lens = calibration if calibration.distorted and model.matrix == "K" and not rectified else None
-            return CameraView(model.intrinsics, lens, _described(match, model, image), _objection(match, image, lens))
+            return _calibrated(size, frame_id, match, calibration, model, keeps_distortion, rectified)
     if focal > 0.0:
-        return CameraView(geometry.centred_intrinsics(focal, image.width, image.height), None, "parameter focal", problem)
-    return CameraView(None, None, "none", problem)
+        return CameraView(geometry.centred_intrinsics(focal, *size), "parameter focal", problem=problem)
+    return CameraView(None, "none", problem=problem)
 
 
-def _described(match: Match, model: geometry.CameraModel, image: Image) -> str:
-    text = f"{model.matrix} of camera_info, {'stamp of the image' if match.exact else 'last known'}"
-    if model.calibrated_size != (image.width, image.height):
-        text += f", scaled from {model.calibrated_size[0]}x{model.calibrated_size[1]} to {image.width}x{image.height}"
-    return text
-
-
-def _objection(match: Match, image: Image, lens: Calibration | None) -> str:
+def _calibrated(
+    size: tuple[int, int],
+    frame_id: str,
+    match: Match,
+    calibration: Calibration,
+    model: geometry.CameraModel,
+    keeps_distortion: str,
+    rectified: bool,
+) -> CameraView:
     objections = []
-    if lens is not None:
-        objections.append(
-            "the picture is distorted and not rectified: depth goes out on depth/image_raw, and the cloud is approximate; feed image_rect"
-        )
-    if match.info.header.frame_id != image.header.frame_id:
-        objections.append(f"its frame {match.info.header.frame_id!r} is not the image's {image.header.frame_id!r}, which is used")
-    return "; ".join(objections)
+    if match.info.header.frame_id != frame_id:
+        objections.append(f"its frame {match.info.header.frame_id!r} is not the image's {frame_id!r}, which is used")
+    source = _described(match, model, size)
+    if rectified or not calibration.distorted or model.matrix != "K":
+        return CameraView(model.intrinsics, source, problem="; ".join(objections))
+    if not keeps_distortion:
+        try:
+            lens = lens_of(calibration, *size)
+        except InputError as error:
+            keeps_distortion = str(error)
+        else:
+            return CameraView(lens.rectified, f"{source}, {lens.model} removed", removes=lens, problem="; ".join(objections))
+    consequence = "depth goes out on depth/image_raw, and the cloud is approximate; feed image_rect"
+    objections.insert(0, f"the picture stays distorted ({keeps_distortion}): {consequence}")
+    return CameraView(model.intrinsics, source, lens=calibration, problem="; ".join(objections))
+
+
+def _described(match: Match, model: geometry.CameraModel, size: tuple[int, int]) -> str:
+    text = f"{model.matrix} of camera_info, {'stamp of the image' if match.exact else 'last known'}"
+    if model.calibrated_size != size:
+        text += f", scaled from {model.calibrated_size[0]}x{model.calibrated_size[1]} to {size[0]}x{size[1]}"
+    return text

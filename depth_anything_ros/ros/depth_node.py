@@ -1,4 +1,4 @@
-"""The lifecycle node: configure loads the model and warms it up, activate starts the camera's stream. Wiring only."""
+"""The lifecycle node: configure loads the model and warms it up, activate starts the work of the cameras. Wiring only."""
 
 from __future__ import annotations
 
@@ -14,39 +14,49 @@ from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from depth_anything_ros.background import Background
-from depth_anything_ros.errors import DepthAnythingError, OptionError
+from depth_anything_ros.errors import DepthAnythingError, ModelError, OptionError
 from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.ros import diagnostics, parameters
+from depth_anything_ros.ros.cameras import Cameras
+from depth_anything_ros.ros.engine_switch import WARM_UP_SIZE, EngineSwitch
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.scale_tracking import BACKGROUND_SOURCES, ScaleTracking, background_for
-from depth_anything_ros.ros.stream import CameraStream, NodeEngine
+from depth_anything_ros.ros.services import Services
+from depth_anything_ros.ros.stream import NodeEngine
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.transforms import SharedTransforms
-from depth_anything_ros.worker import run_interruptibly
+from depth_anything_ros.worker import lower_priority, run_interruptibly
 
 NODE_NAME = "depth_anything"
 
-_WARM_UP_SIZE = (640, 480)
 _TICK_SECONDS = 0.2
 
 
 class DepthNode(LifecycleNode):
-    """See the module. `failure` is the error that a transition or the worker ended with, for the process's exit code."""
+    """See the module. `failure` is the error that a transition or a worker ended with, for the process's exit code."""
 
-    def __init__(self, load_engine: Callable[[NodeOptions], NodeEngine], stopping: Callable[[], bool]) -> None:
-        """load_engine: called in configure. stopping: true once the process is asked to end. Raises what `parameters.declare` raises."""
+    def __init__(
+        self, load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[[str], object], stopping: Callable[[], bool]
+    ) -> None:
+        """load_engine: called on a thread of its own. check_model: raises ModelError for a name that leads to no file.
+
+        stopping: true once the process is asked to end. Raises what `parameters.declare` raises.
+        """
         super().__init__(NODE_NAME)
         self.failure: Exception | None = None
         self._load_engine = load_engine
+        self._check_model = check_model
         self._stopping = stopping
         self._options = self._loaded = parameters.declare(self)
         self._options_stale = False
-        self._engine: NodeEngine | None = None
         self._background: Background[Any] | None = None
         self._transforms = SharedTransforms(self)
-        self._stream: CameraStream | None = None
+        self._cameras: Cameras | None = None
+        self._switch = EngineSwitch(self._load)
+        self._switch_problem = ""
         self._active = False
         self._faults = LogThrottle()
+        self._own_services = Services(self, lambda: self._cameras if self._active else None, lambda: self._options)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.add_on_set_parameters_callback(self._judge_parameters)
         if hasattr(self, "add_post_set_parameters_callback"):  # not on Humble
@@ -55,6 +65,11 @@ class DepthNode(LifecycleNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_TICK_SECONDS, self._tick, clock=steady)
         self.create_timer(1.0, self._report, clock=steady)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a service's answer is waited for; see `Services.waiting`."""
+        return self._own_services.waiting
 
     def start(self) -> None:
         """Configure and activate; `failure` is set if that does not work."""
@@ -100,92 +115,134 @@ class DepthNode(LifecycleNode):
         return TransitionCallbackReturn.FAILURE
 
     def _configure(self) -> None:
-        options = self._loaded = self._options
+        options = self._options
         if not options.model:
             raise OptionError("option.range", "parameter model is empty; set it to a GGUF file or the name of a fetched model.")
         started = time.perf_counter()
-        engine = run_interruptibly(lambda: self._load_engine(options), self._stopping)
-        run_interruptibly(lambda: engine.warm_up(*_WARM_UP_SIZE), self._stopping, engine.cancel)
+        engine = run_interruptibly(lambda: self._load(options), self._stopping)
+        run_interruptibly(lambda: engine.warm_up(*WARM_UP_SIZE), self._stopping, engine.cancel)
         self._background = background_for(options, self._load_engine, self._background_failed)
         if self._background is not None:
             run_interruptibly(self._background.prepare, self._stopping)
-        self._engine = engine
-        self._stream = CameraStream(self, engine, lambda: self._options, ScaleTracking(self, "", self._transforms, self._background))
-        info, seconds = engine.info, time.perf_counter() - started
-        self.get_logger().info(
-            f"{info.checkpoint or info.path}: {info.kind.value}, licence {info.license}, on {info.device}, ready in {seconds:.1f} s"
-        )
-        if doubt := doubt_of(info.checkpoint, info.license):
-            self.get_logger().warning(doubt)
+        self._loaded = options
+        self._cameras = Cameras(self, engine, lambda: self._options, self._scale_for)
+        self._tell_ready(engine, f"ready in {time.perf_counter() - started:.1f} s")
 
     def _activate(self) -> None:
-        if self._stream is not None:
+        if self._cameras is not None:
             if self._background is not None:
                 self._background.start()
-            self._stream.start()
+            self._cameras.start()
             self._active = True
 
     def _deactivate(self) -> None:
-        if self._stream is not None and self._active and not self._stream.stop():
+        if self._cameras is not None and self._active and not self._cameras.stop():
             self.get_logger().error("The frame at work does not end; leaving it behind.")
         if self._background is not None and not self._background.stop():
             self.get_logger().error("The work in the background does not end; leaving it behind.")
         self._active = False
 
     def _clean_up(self) -> None:
-        if self._stream is not None:
-            self._stream.destroy()
-        if self._engine is not None:
-            self._engine.close()
+        if self._cameras is not None:
+            self._cameras.destroy()
         if self._background is not None:
             self._background.close()
-        self._stream = self._engine = self._background = None
+        self._cameras = self._background = None
 
-    # parameters
+    # metres
 
-    def _judge_parameters(self, changes: list[Parameter]) -> SetParametersResult:
-        try:
-            self._check_source(parameters.read(self, changes))
-        except OptionError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        self._options_stale = True  # for Humble, which cannot tell when the values are set: the next tick reads them
-        return SetParametersResult(successful=True)
-
-    def _check_source(self, wanted: NodeOptions) -> None:
-        source = wanted.processing.scale_source
-        if self._engine is not None and source in BACKGROUND_SOURCES and source != self._loaded.processing.scale_source:
-            raise OptionError("option.range", f"scale.source {source} wants a network of its own, which is loaded at start: set it there.")
-
-    def _read_parameters(self) -> None:
-        self._options_stale = False
-        self._options = parameters.read(self)
+    def _scale_for(self, camera: str) -> ScaleTracking:
+        return ScaleTracking(self, camera, self._transforms, self._background)
 
     def _background_failed(self, error: Exception) -> None:
         text = str(error) if isinstance(error, DepthAnythingError) else f"unexpected {type(error).__name__}: {error}"
         if self._faults.passes(text):
             self.get_logger().error(f"Work in the background failed: {text}")
-        if self._stream is not None:
-            self._stream.background_failed(text)
+        if self._cameras is not None:
+            self._cameras.background_failed(text)
+
+    # the engine
+
+    def _load(self, options: NodeOptions) -> NodeEngine:
+        """On a thread of its own: the engine's threads inherit its niceness."""
+        lower_priority(options.nice)
+        return self._load_engine(options)
+
+    def _tell_ready(self, engine: NodeEngine, how: str) -> None:
+        info = engine.info
+        self.get_logger().info(f"{info.checkpoint or info.path}: {info.kind.value}, licence {info.license}, on {info.device}, {how}")
+        if doubt := doubt_of(info.checkpoint, info.license):
+            self.get_logger().warning(doubt)
+
+    def _follow_model(self, cameras: Cameras) -> None:
+        """Have the engine that the parameters ask for; when it cannot be had, go back to those of the one at work."""
+        try:
+            ready = self._switch.poll(self._options, self._loaded)
+        except DepthAnythingError as error:
+            self._switch_problem = f"still running {self._loaded.model}: {error}"
+            self.get_logger().error(f"Cannot load another model; {self._switch_problem}")
+            names = ("model", "device", "threads", "resolution")
+            self.set_parameters([Parameter(name, value=getattr(self._loaded, name)) for name in names])
+            return
+        if ready is not None:
+            self._loaded, engine = ready
+            self._switch_problem = ""
+            if not cameras.use(engine):
+                self.get_logger().error("The frame at work does not end; leaving it and its model behind.")
+            self._tell_ready(engine, "taken over")
+
+    # parameters
+
+    def _judge_parameters(self, changes: list[Parameter]) -> SetParametersResult:
+        try:
+            options = parameters.read(self, changes)
+            self._check_source(options)
+            if options.model != self._options.model:
+                self._check_model(options.model)
+        except (OptionError, ModelError) as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        self._options_stale = True  # for Humble, which cannot tell when the values are set: the next tick reads them
+        return SetParametersResult(successful=True)
+
+    def _check_source(self, wanted: NodeOptions) -> None:
+        """The networks that work in the background are loaded at configure only."""
+        source = wanted.processing.scale_source
+        if self._cameras is None or source not in BACKGROUND_SOURCES:
+            return
+        if source != self._loaded.processing.scale_source:
+            raise OptionError("option.range", f"scale.source {source} wants a network of its own, which is loaded at start: set it there.")
+        if source == "odometry" and wanted.model != self._loaded.model:
+            raise OptionError("option.range", "scale.source odometry looks with the model of the start: set another one there.")
+
+    def _read_parameters(self) -> None:
+        self._options_stale = False
+        self._options = parameters.read(self)
 
     # timers
 
     def _tick(self) -> None:
         if self._options_stale:
             self._read_parameters()
-        if self._stream is None or not self._active:
+        self._own_services.tick()
+        if self._cameras is None or not self._active:
             return
-        self._stream.follow_listeners()
-        if not self._stream.alive and self.failure is None:
-            self.failure = RuntimeError("the worker thread has died")
-            self.get_logger().fatal("The worker thread has died; the node cannot go on.")
+        self._follow_model(self._cameras)
+        self._cameras.follow_listeners(self._own_services.enabled)
+        if not self._cameras.alive and self.failure is None:
+            self.failure = RuntimeError("a worker thread has died")
+            self.get_logger().fatal("A worker thread has died; the node cannot go on.")
 
     def _report(self) -> None:
         name = self.get_fully_qualified_name().lstrip("/")
-        info = None if self._engine is None else self._engine.info
-        state = "active" if self._active else "unconfigured" if info is None else "inactive"
-        statuses = [diagnostics.engine_status(name, state, info, str(self.failure or ""))]
-        if self._stream is not None and self._active:
-            statuses.extend(self._stream.statuses(name))
+        info = None if self._cameras is None else self._cameras.engine.info
+        state = (
+            "unconfigured" if info is None else "inactive" if not self._active else "active" if self._own_services.enabled else "disabled"
+        )
+        if self._switch.loading:
+            state += f", loading {self._switch.loading}"
+        statuses = [diagnostics.engine_status(name, state, info, str(self.failure or self._switch_problem))]
+        if self._cameras is not None and self._active:
+            statuses += self._cameras.statuses(name)
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

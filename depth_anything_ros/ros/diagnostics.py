@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -26,6 +28,8 @@ class Health:
     processed: int = 0
     rejected: int = 0
     failed: int = 0
+    unheard: int = 0
+    """Frames whose turn came when nobody listened any more."""
     calibration: str = "none"
     calibration_problem: str = ""
     trouble: str = ""
@@ -40,6 +44,10 @@ class Health:
     def count_received(self) -> None:
         with self._lock:
             self.received += 1
+
+    def count_unheard(self) -> None:
+        with self._lock:
+            self.unheard += 1
 
     def count_processed(self, infer_seconds: float, age: float) -> None:
         with self._lock:
@@ -59,8 +67,16 @@ class Health:
         with self._lock:
             self.calibration, self.calibration_problem = source, problem
 
-    def status(self, node_name: str, hardware: str, dropped: int, subscribed: bool) -> DiagnosticStatus:
-        """Status of the camera side: rate since the last call, counts, calibration, times."""
+    def counts(self) -> dict[str, int]:
+        """Of frames, by what became of them; with those that the engine room dropped they add up to `received`."""
+        with self._lock:
+            return self._counts()
+
+    def _counts(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in ("received", "processed", "rejected", "failed", "unheard")}
+
+    def status(self, name: str, hardware: str, subscribed: bool, facts: Mapping[str, str]) -> DiagnosticStatus:
+        """Status of one camera: rate since the last call, counts, calibration, times. facts: what others know about it."""
         with self._lock:
             now = time.monotonic()
             since, before = self._reported
@@ -70,17 +86,14 @@ class Health:
             values = {
                 "subscribed": str(subscribed),
                 "input_hz": f"{rate:.1f}",
-                "received": str(self.received),
-                "processed": str(self.processed),
-                "dropped": str(dropped),
-                "rejected": str(self.rejected),
-                "failed": str(self.failed),
+                **{key: str(count) for key, count in self._counts().items()},
+                **facts,
                 "calibration": self.calibration,
                 "inference_p50_ms": _percentile_ms(self._infer_seconds, 50),
                 "inference_p95_ms": _percentile_ms(self._infer_seconds, 95),
                 "age_p95_ms": _percentile_ms(self._ages, 95),
             }
-        return _status(f"{node_name}: camera", hardware, level, message, values)
+        return _status(name, hardware, level, message, values)
 
     def _judged(self, now: float, subscribed: bool) -> tuple[bytes, str]:
         if now - self._trouble_at < _OUTDATED:
@@ -107,10 +120,18 @@ def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: s
         "license": info.license,
         "device": info.device,
         "parameters": str(info.parameters),
+        "model_mb": f"{info.file_bytes / 1e6:.0f}",
+        "memory_mb": f"{resident_bytes() / 1e6:.0f}",
     }
     doubt = doubt_of(info.checkpoint, info.license)
     level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN if doubt else DiagnosticStatus.OK
     return _status(f"{node_name}: engine", info.device, level, problem or doubt or state, values)
+
+
+def resident_bytes() -> int:
+    """Memory of this process that lies in RAM (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _status(name: str, hardware: str, level: bytes, message: str, values: Mapping[str, str]) -> DiagnosticStatus:

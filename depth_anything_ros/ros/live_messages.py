@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2, PointField
 
 CLASSES: dict[str, Any] = {
     "diagnostic_msgs/msg/DiagnosticArray": DiagnosticArray,
     "diagnostic_msgs/msg/DiagnosticStatus": DiagnosticStatus,
     "diagnostic_msgs/msg/KeyValue": KeyValue,
     "sensor_msgs/msg/CameraInfo": CameraInfo,
+    "sensor_msgs/msg/CompressedImage": CompressedImage,
     "sensor_msgs/msg/Image": Image,
     "sensor_msgs/msg/PointCloud2": PointCloud2,
     "sensor_msgs/msg/PointField": PointField,

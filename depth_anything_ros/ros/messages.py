@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.geometry import Calibration
-from depth_anything_ros.images import view_pixels
-from depth_anything_ros.types import Frame, Intrinsics
+from depth_anything_ros.types import Intrinsics, UInt8Array
 
 _FLOAT32 = 7
 """``sensor_msgs/msg/PointField.FLOAT32``."""
@@ -32,19 +33,6 @@ class MakeMessage(Protocol):
 def stamp_ns(stamp: Any) -> int:
     """Nanoseconds of a ``builtin_interfaces/msg/Time``."""
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-def frame_from(image: Any, intrinsics: Intrinsics | None) -> Frame:
-    """The picture of a message, its pixels a view of the message's data where the encoding allows. Raises InputError."""
-    pixels, bgr = view_pixels(
-        image.data,
-        width=image.width,
-        height=image.height,
-        step=image.step,
-        encoding=image.encoding,
-        big_endian=bool(image.is_bigendian),
-    )
-    return Frame(pixels, bgr, intrinsics, stamp_ns(image.header.stamp), image.header.frame_id)
 
 
 def calibration_from(info: Any) -> Calibration:
@@ -74,6 +62,14 @@ def image_from(make: MakeMessage, header: Any, values: NDArray[np.generic], enco
         step=values.nbytes // height,
         data=_bytes_of(values),
     )
+
+
+def jpeg_from(make: MakeMessage, header: Any, rgb: UInt8Array, quality: int = 90) -> Any:
+    """CompressedImage of uint8 RGB [H, W, 3], with the format string of image_transport."""
+    done, data = cv2.imencode(".jpg", cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    if not done:
+        raise InputError("input.shape", f"A picture of {rgb.shape[1]}x{rgb.shape[0]} pixels cannot be written as JPEG.")
+    return make("sensor_msgs/msg/CompressedImage", header=header, format="rgb8; jpeg compressed bgr8", data=_bytes_of(data))
 
 
 def camera_info_from(make: MakeMessage, header: Any, intrinsics: Intrinsics | None, size: tuple[int, int], lens: Calibration | None) -> Any:

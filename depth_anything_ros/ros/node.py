@@ -9,8 +9,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from depth_anything_ros.models.cache import resolve_model
 
 if TYPE_CHECKING:
     from depth_anything_ros.ros.depth_node import DepthNode
@@ -20,11 +23,13 @@ if TYPE_CHECKING:
 
 def main(args: list[str] | None = None) -> int:
     """Entry point: the node with the native engine."""
-    return run(load_native, args)
+    return run(load_native, resolve_model, args)
 
 
-def run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None = None) -> int:
+def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[[str], object], args: list[str] | None = None) -> int:
     """Run the node until a signal comes or it fails; returns the exit code. To be called on the main thread.
+
+    check_model: raises ModelError for a name that leads to no file.
 
     Our own handlers only take a note: rclpy's would shut the context down under a publishing worker, and Python's would raise
     KeyboardInterrupt anywhere. They are set before rclpy is imported, which takes a while.
@@ -32,7 +37,7 @@ def run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None
     requests: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: requests.append(received))
-    code = _run(load_engine, args, lambda: bool(requests))
+    code = _run(load_engine, check_model, args, lambda: bool(requests))
     if threading.active_count() > 1:
         # A load that cannot be interrupted is still in native code; waiting for it or tearing down under it would be worse.
         sys.stdout.flush()
@@ -45,14 +50,18 @@ def load_native(options: NodeOptions) -> NodeEngine:
     """The engine of the node's parameters. Raises ModelError, DeviceError, OptionError."""
     from depth_anything_ros.engine import Engine, EngineOptions
 
-    pair = options.metric_model if options.processing.scale_source == "model" else ""
     return Engine.load(
         options.model,
-        EngineOptions(threads=options.threads, device=options.device, resolution=options.resolution, metric_model=pair),
+        EngineOptions(threads=options.threads, device=options.device, resolution=options.resolution, metric_model=options.pair),
     )
 
 
-def _run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | None, stopping: Callable[[], bool]) -> int:
+def _run(
+    load_engine: Callable[[NodeOptions], NodeEngine],
+    check_model: Callable[[str], object],
+    args: list[str] | None,
+    stopping: Callable[[], bool],
+) -> int:
     from rclpy.exceptions import ParameterException
     from rclpy.logging import get_logger
 
@@ -62,7 +71,7 @@ def _run(load_engine: Callable[[NodeOptions], NodeEngine], args: list[str] | Non
 
     with middleware(args):
         try:
-            node = DepthNode(load_engine, stopping)
+            node = DepthNode(load_engine, check_model, stopping)
         except (OptionError, ParameterException) as error:
             get_logger(NODE_NAME).fatal(f"Cannot start: {error}")
             return OptionError.exit_code
@@ -83,5 +92,7 @@ def _spin(node: DepthNode, stopping: Callable[[], bool]) -> int:
     executor.add_node(node)
     while not stopping() and not (autostart and node.failure):
         executor.spin_once(timeout_sec=0.1)
+        if node.waiting:
+            time.sleep(0.01)
     executor.shutdown()
     return 0 if stopping() else getattr(node.failure, "exit_code", 1)

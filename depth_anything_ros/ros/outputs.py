@@ -1,4 +1,4 @@
-"""The node's publishers: which topics are listened to, and what is sent on them."""
+"""The publishers of one camera: which topics are listened to, and what is sent on them."""
 
 from __future__ import annotations
 
@@ -6,32 +6,42 @@ from typing import Any
 
 from rclpy.node import Node
 
-from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.ros import qos
 from depth_anything_ros.ros.live_messages import CLASSES, make_live
+from depth_anything_ros.ros.picture import Picture
 from depth_anything_ros.ros.topics import SCALE, TIMING, messages_of, topics_of
 from depth_anything_ros.types import ModelInfo, Products
 
 
 class Outputs:
-    """Publishers of one camera. Made and destroyed on the executor's thread; `listened` and `publish` may be called from the worker's."""
+    """Made, adapted and destroyed on the executor's thread; `listened` and `publish` may be called from others."""
 
-    def __init__(self, node: Node, info: ModelInfo) -> None:
+    def __init__(self, node: Node, camera: str, info: ModelInfo) -> None:
+        """camera: sub-namespace of the topics, empty for none."""
         self._node = node
-        self._publishers = {
-            topic: node.create_publisher(
-                CLASSES[kind], topic, qos.latched_output() if topic == SCALE else qos.output(), qos_overriding_options=qos.overrides()
-            )
-            for topic, kind in topics_of(info).items()
-        }
+        self._prefix = f"{camera}/" if camera else ""
+        self._publishers: dict[str, Any] = {}
+        self.adapt(info)
+
+    def adapt(self, info: ModelInfo) -> None:
+        """Have the topics that this model can fill. Publishers that stay keep their subscribers. Not while frames are at work."""
+        wanted = topics_of(info)
+        for topic in set(self._publishers) - set(wanted):
+            self._node.destroy_publisher(self._publishers.pop(topic))
+        for topic, kind in wanted.items():
+            if topic not in self._publishers:
+                profile = qos.latched_output() if topic == SCALE else qos.output()
+                self._publishers[topic] = self._node.create_publisher(
+                    CLASSES[kind], self._prefix + topic, profile, qos_overriding_options=qos.overrides()
+                )
 
     def listened(self) -> frozenset[str]:
-        """Topics that have a subscriber now."""
+        """Topics (without the camera's name) that have a subscriber now."""
         return frozenset(topic for topic, publisher in self._publishers.items() if publisher.get_subscription_count() > 0)
 
-    def publish(self, topics: frozenset[str], products: Products, header: Any, lens: Calibration | None, encoding: str) -> None:
-        """Send what `products` hold on those of `topics` that they fill, each message with the given header."""
-        for topic, build in messages_of(make_live, products, header, lens, encoding).items():
+    def publish(self, topics: frozenset[str], products: Products, picture: Picture, encoding: str) -> None:
+        """Send what `products` hold on those of `topics` that they fill, each message with the picture's header."""
+        for topic, build in messages_of(make_live, products, picture.header, picture.view.lens, encoding).items():
             if topic in topics:
                 self._publishers[topic].publish(build())
 

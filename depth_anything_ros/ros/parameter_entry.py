@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Value = str | int | float | bool
+Value = str | int | float | bool | list[str]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from rclpy.node import Node
     from rclpy.parameter import Parameter
 
+_CAMERA_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _PROCESSING = {one.name: one.default for one in fields(ProcessingOptions)}
 
 TABLE: tuple[Entry, ...] = (
-    Entry("model", "", "GGUF file, or the name of a fetched model such as da3-small; required.", read_only=True),
+    Entry("model", "", "GGUF file, or the name of a fetched model such as da3-small; required. A new one is loaded beside the old one."),
     Entry(
         "metric_model",
         "",
@@ -31,15 +33,23 @@ TABLE: tuple[Entry, ...] = (
         read_only=True,
     ),
     Entry(
-        "device", "cpu", "Where the network runs: cpu, cuda, vulkan, cuda:1; of a list (cuda,cpu) the first that is there.", read_only=True
+        "device",
+        "cpu",
+        "Where the network runs: cpu, cuda, vulkan (cuda:1 is the second), or a list such as cuda,cpu, of which the first that is there is "
+        "taken.",
     ),
-    Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", True, (0, 256)),
-    Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", True, (0, 4096)),
+    Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", False, (0, 256)),
+    Entry("nice", 0, "Added to the niceness of the network's threads, so that others go first.", True, (0, 19)),
+    Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", False, (0, 4096)),
+    Entry("max_rate", 0.0, "Most frames per second and camera; 0 takes all that the engine can do.", False, (0.0, 1000.0)),
+    Entry("max_age", 0.0, "Frames older than this are dropped when their turn comes, seconds; 0 takes any.", False, (0.0, 1e6)),
     Entry("autostart", True, "The node configures and activates itself; false leaves that to a lifecycle manager.", read_only=True),
+    Entry("cameras", [""], "Sub-namespaces of the cameras, such as [front, left]; one empty name is one camera without.", read_only=True),
+    Entry("image_transport", "raw", "raw: image, compressed: image/compressed (JPEG, PNG).", read_only=True, choices=("raw", "compressed")),
     Entry(
         "rectify",
         "auto",
-        "auto: a picture is rectified when the last part of its topic contains rect; off: never (K and D hold).",
+        "auto: lens distortion is removed, unless the last part of the picture's topic contains rect; off: never (K and D hold).",
         read_only=True,
         choices=("auto", "off"),
     ),
@@ -70,6 +80,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("sky.threshold", _PROCESSING["sky_threshold"], "Network value from which a pixel is sky.", False, (1e-6, 1e6)),
     Entry("confidence.threshold", _PROCESSING["confidence_threshold"], "Depth of lower confidence (0 to 1) is invalid.", False, (0.0, 1.0)),
     Entry("points.stride", _PROCESSING["points_stride"], "The cloud takes every n-th pixel of every n-th row.", False, (1, 64)),
+    Entry("points.rate", 0.0, "Most clouds per second; 0 makes one of every frame.", False, (0.0, 1000.0)),
     Entry("points.max", _PROCESSING["points_max"], "Farthest point of the cloud, metres; 0 is depth.max.", False, (0.0, 1e6)),
     Entry(
         "points.edge_filter",
@@ -85,6 +96,7 @@ TABLE: tuple[Entry, ...] = (
     Entry(
         "color.far", _PROCESSING["color_far"], "Depth of the cold end of depth/color; 0 follows the pictures smoothly.", False, (0.0, 1e6)
     ),
+    Entry("snapshot.folder", "~/.ros/depth_anything", "Where ~/snapshot writes; each has a folder of its own."),
     Entry(
         "scale.source",
         _PROCESSING["scale_source"],
@@ -105,11 +117,18 @@ class NodeOptions:
     metric_model: str = ""
     device: str = "cpu"
     threads: int = 0
+    nice: int = 0
     resolution: int = 0
+    max_rate: float = 0.0
+    max_age: float = 0.0
     autostart: bool = True
+    cameras: tuple[str, ...] = ("",)
+    image_transport: str = "raw"
     rectify: str = "auto"
     focal: float = 0.0
     depth_encoding: str = "32FC1"
+    points_rate: float = 0.0
+    snapshot_folder: str = "~/.ros/depth_anything"
     processing: ProcessingOptions = field(default_factory=ProcessingOptions)
     scale: ScaleOptions = field(default_factory=ScaleOptions)
     temporal: TemporalOptions = field(default_factory=TemporalOptions)
@@ -118,12 +137,23 @@ class NodeOptions:
         if self.processing.scale_source == "metric_model" and not self.metric_model:
             raise OptionError("option.range", "scale.source metric_model needs the parameter metric_model: a GGUF file or a fetched model.")
 
+    @property
+    def pair(self) -> str:
+        """The metric model that works on every frame, or empty."""
+        return self.metric_model if self.processing.scale_source == "model" else ""
+
+    @property
+    def engine(self) -> tuple[str, str, str, int, int]:
+        """What an engine is loaded with; a change of it loads another one."""
+        return self.model, self.pair, self.device, self.threads, self.resolution
+
 
 def options_from(values: Mapping[str, Value]) -> NodeOptions:
     """Parameter values by name to checked options. Raises OptionError ``option.range`` that names the parameter, the value and the rule."""
     for entry in TABLE:
         _check(entry, _spelled(entry, values[entry.name]))
     flat = {entry.name.replace(".", "_"): _spelled(entry, values[entry.name]) for entry in TABLE}
+    flat["cameras"] = _camera_names(values["cameras"])  # type: ignore[assignment]
     processing = ProcessingOptions(**{name: flat.pop(name) for name in _PROCESSING})  # type: ignore[arg-type]
     scale = ScaleOptions(**{one.name: flat.pop("scale_" + one.name) for one in fields(ScaleOptions)})  # type: ignore[arg-type]
     temporal = TemporalOptions(**{one.name: flat.pop("temporal_" + one.name) for one in fields(TemporalOptions)})  # type: ignore[arg-type]
@@ -141,7 +171,16 @@ def read(node: Node, changes: Iterable[Parameter] = ()) -> NodeOptions:
     """Options of a node as they are, or as they would be after `changes` (parameters of other owners are skipped)."""
     values = {entry.name: node.get_parameter(entry.name).value for entry in TABLE}
     values.update({change.name: change.value for change in changes if change.name in values})
-    return options_from(values)
+    return options_from({name: list(value) if isinstance(value, (list, tuple)) else value for name, value in values.items()})
+
+
+def _camera_names(names: Value) -> tuple[str, ...]:
+    chosen = tuple(names or [""]) if isinstance(names, list) else ()
+    if chosen != ("",) and (not chosen or len(set(chosen)) != len(chosen) or not all(map(_CAMERA_NAME.fullmatch, chosen))):
+        raise OptionError(
+            "option.range", f"cameras {list(chosen)!r} must be different names of letters, digits and _ that begin with a letter."
+        )
+    return chosen
 
 
 def _spelled(entry: Entry, value: Value) -> Value:
@@ -156,7 +195,7 @@ def _check(entry: Entry, value: Value) -> None:
     if entry.bounds is None:
         return
     low, high = entry.bounds
-    if isinstance(value, str) or not math.isfinite(value) or not low <= value <= high:
+    if isinstance(value, (str, list)) or not math.isfinite(value) or not low <= value <= high:
         raise OptionError("option.range", f"{entry.name} {value!r} must be {entry.constraint}.")
 
 

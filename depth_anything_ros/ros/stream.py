@@ -1,7 +1,6 @@
-"""One camera: its subscriptions, its worker, its outputs, its health.
+"""One camera: its input, the stages that its frames go through, its outputs, its health.
 
-Everything of rclpy is made and destroyed on the executor's thread. The worker's thread takes the newest picture when the engine is free,
-finds its calibration, computes what is listened to, and publishes it.
+Everything of rclpy is made and destroyed on the executor's thread; the stages run on the threads of the engine room.
 """
 
 from __future__ import annotations
@@ -10,25 +9,28 @@ import math
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
-from sensor_msgs.msg import CameraInfo, Image
 
+from depth_anything_ros.engine_room import Desk
 from depth_anything_ros.errors import DepthAnythingError, InputError
-from depth_anything_ros.pipeline import InfersDepth, process
-from depth_anything_ros.ros import calibration, diagnostics, qos
+from depth_anything_ros.pipeline import Finisher, InfersDepth, WantedProducts, predict
+from depth_anything_ros.ros import calibration, diagnostics
+from depth_anything_ros.ros.camera_input import CameraInput
 from depth_anything_ros.ros.live_messages import make_live
 from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.outputs import Outputs
 from depth_anything_ros.ros.parameters import NodeOptions
-from depth_anything_ros.ros.picture import PictureMaker
+from depth_anything_ros.ros.picture import Picture, PictureMaker
 from depth_anything_ros.ros.scale_tracking import ScaleTracking
+from depth_anything_ros.ros.snapshot import Snapshot
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.timing import timing_array
-from depth_anything_ros.ros.topics import TIMING, wanted_products
-from depth_anything_ros.worker import LatestFrameWorker
+from depth_anything_ros.ros.topics import POINTS, TIMING, wanted_products
+from depth_anything_ros.types import Float32Array, Frame, Prediction, Products, Scale
 
 
 class NodeEngine(InfersDepth, Protocol):
@@ -39,131 +41,169 @@ class NodeEngine(InfersDepth, Protocol):
     def close(self) -> None: ...
 
 
-class CameraStream:
-    """From construction to `destroy`: publishers. From `start` to `stop`: the worker and, while somebody listens, the subscriptions."""
+@dataclass(frozen=True)
+class Arrival:
+    """A message as it came, and when (`time.perf_counter`)."""
 
-    def __init__(self, node: Node, engine: NodeEngine, options: Callable[[], NodeOptions], scale: ScaleTracking) -> None:
-        """options: gives the options of the moment; called once per frame, on the worker's thread. scale: of this camera."""
+    message: Any
+    at: float
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    picture: Picture
+    options: NodeOptions
+    arrived: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Inferred:
+    prepared: _Prepared
+    prediction: Prediction
+    wanted: WantedProducts
+    topics: frozenset[str]
+    snapshot: Snapshot | None
+    taken: float
+
+
+class CameraStream:
+    """The `Stages` of one camera for the engine room. From construction to `destroy`: publishers."""
+
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        engine: NodeEngine,
+        options: Callable[[], NodeOptions],
+        desk: Callable[[], Desk | None],
+        scale: ScaleTracking,
+    ) -> None:
+        """name: sub-namespace of the camera's topics, empty for none. options: gives the options of the moment; called once per frame.
+
+        desk: where the messages go as they come; None while nothing is at work. scale: of this camera.
+        """
+        self.name = name
         self._node = node
         self._engine = engine
         self._options = options
+        self._desk = desk
         self._scale = scale
-        self._outputs = Outputs(node, engine.info)
-        self._image_topic = node.resolve_topic_name("image")
-        self._pictures = PictureMaker(self._image_topic, options().rectify)
-        self._infos = calibration.CameraInfos()
+        self._input = CameraInput(node, name, options().image_transport, self._take)
+        self._outputs = Outputs(node, name, engine.info)
+        self._pictures = PictureMaker(self._input.image_topic, options().rectify)
+        self._finisher = Finisher(self._scale_of, self._steady)
         self._health = diagnostics.Health()
         self._faults = LogThrottle()
         self._remarks = LogThrottle(period=math.inf)
-        self._worker = LatestFrameWorker(self._work, self._failed, engine.cancel)
-        self._subscriptions: list[Any] = []
+        self._points_due = 0.0
+        self._snapshot: Snapshot | None = None
 
-    # executor's thread
+    # executor's thread, the engine room standing still
 
-    def start(self) -> None:
+    def use(self, engine: NodeEngine) -> None:
+        """From now on with another engine."""
+        self._engine = engine
+        self._outputs.adapt(engine.info)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen: calibrations, the scale, steadied depth, the range of the colours, counts."""
+        self._input.reset()
+        self._scale.reset()
+        self._finisher = Finisher(self._scale_of, self._steady)
         self._health = diagnostics.Health()
-        self._worker = LatestFrameWorker(self._work, self._failed, self._engine.cancel)
-        self._worker.start()
-
-    def stop(self) -> bool:
-        """End the frame at work and the thread; False if the frame does not end."""
-        self._unsubscribe()
-        return self._worker.stop()
+        self._remarks = LogThrottle(period=math.inf)
+        self._points_due = 0.0
 
     def destroy(self) -> None:
+        self._input.unsubscribe()
         self._scale.destroy()
         self._outputs.destroy()
 
-    def reset(self) -> None:
-        """Forget what earlier frames told about the scale and the depth."""
-        self._scale.reset()
+    # executor's thread
 
-    def background_failed(self, text: str) -> None:
-        self._scale.background_failed(text)
-
-    @property
-    def alive(self) -> bool:
-        return self._worker.alive
-
-    def follow_listeners(self) -> None:
-        """Subscribe the camera while an output has a subscriber; to be called a few times a second."""
-        listened = bool(self._outputs.listened())
-        if listened and not self._subscriptions:
-            self._subscribe()
-        elif not listened and self._subscriptions:
-            self._unsubscribe()
-        self._scale.follow(self._options(), listened)
+    def follow_listeners(self, enabled: bool) -> None:
+        """Subscribe the camera while an output has a subscriber or a snapshot is asked for; to be called a few times a second."""
+        listening = enabled and (self._snapshot is not None or bool(self._outputs.listened()))
+        if listening:
+            self._input.subscribe()
+        else:
+            self._input.unsubscribe()
+        self._scale.follow(self._options(), listening)
         message = self._scale.news(self._node.get_name())
         if message is not None:
             self._outputs.publish_scale(message)
 
+    def take_snapshot(self, snapshot: Snapshot | None) -> None:
+        """Of the next picture; None takes the wish back."""
+        self._snapshot = snapshot
+
+    def background_failed(self, text: str) -> None:
+        self._scale.background_failed(text)
+
     def statuses(self, node_name: str) -> list[DiagnosticStatus]:
-        health = self._health.status(node_name, self._engine.info.device, self._worker.dropped, bool(self._subscriptions))
+        facts = {"topic": self._input.picture_topic, "publishers": str(self._input.publishers())}
+        facts.update({key: str(count) for key, count in self._dropped().items()})
+        name = f"{node_name}: camera {self.name}".rstrip()
+        health = self._health.status(name, self._engine.info.device, self._input.subscribed, facts)
         return [health, *self._scale.statuses(node_name)]
 
-    def _subscribe(self) -> None:
-        create, info_topic, take_info = self._node.create_subscription, self._info_topic(), self._infos.add
-        # The executor serves them in this order: a calibration that comes together with its picture is there first.
-        self._subscriptions = [
-            create(CameraInfo, info_topic, take_info, qos.info_input()),
-            create(CameraInfo, info_topic, take_info, qos.latched_info_input(), event_callbacks=qos.silent_about_mismatch()),
-            create(Image, "image", self._take, qos.image_input(), qos_overriding_options=qos.overrides()),
-        ]
+    def _take(self, message: Any) -> None:
+        desk = self._desk()
+        if desk is not None:
+            self._health.count_received()
+            desk.offer(Arrival(message, time.perf_counter()))
 
-    def _unsubscribe(self) -> None:
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._subscriptions = []
+    def _dropped(self) -> dict[str, int]:
+        desk = self._desk()
+        return {"dropped": desk.dropped, "expired": desk.expired} if desk is not None else {}
 
-    def _info_topic(self) -> str:
-        """`camera_info` where it is remapped, else the sibling of the resolved image topic."""
-        resolve = self._node.resolve_topic_name
-        if resolve("camera_info") != resolve("camera_info", only_expand=True):
-            return "camera_info"
-        return calibration.sibling(self._image_topic)
+    # the engine room's threads
 
-    def _take(self, image: Image) -> None:
-        self._health.count_received()
-        self._worker.offer(image)
+    def interval(self) -> float:
+        rate = self._options().max_rate
+        return 1.0 / rate if rate > 0.0 else 0.0
 
-    # worker's thread
+    def too_old(self, frame: Arrival) -> bool:
+        limit = self._options().max_age
+        return limit > 0.0 and self._age(frame.message.header) > limit
 
-    def _work(self, image: Image) -> None:
-        started = time.perf_counter()
-        options, topics = self._options(), self._outputs.listened()
-        if not topics:
+    def prepare(self, frame: Arrival) -> _Prepared:
+        started, options = time.perf_counter(), self._options()
+        match = self._input.infos.match(stamp_ns(frame.message.header.stamp))
+        picture = self._pictures.picture(frame.message, match, options.focal)
+        self._note_calibration(picture.view)
+        self._note_input(frame.message)
+        return _Prepared(picture, options, frame.at, time.perf_counter() - started)
+
+    def infer(self, prepared: _Prepared) -> _Inferred | None:
+        taken, topics, snapshot = time.perf_counter(), self._outputs.listened(), self._snapshot
+        if not topics and snapshot is None:
+            self._health.count_unheard()
+            return None
+        topics = self._without_points_that_are_not_due(topics, prepared.options.points_rate, taken)
+        wanted = wanted_products(topics) if snapshot is None else WantedProducts(color=True)
+        doubts = self._scale.scale_of is not None
+        prediction = predict(prepared.picture.frame, self._engine, prepared.options.processing, wanted, doubts=doubts)
+        return _Inferred(prepared, prediction, wanted, topics, snapshot, taken)
+
+    def finish(self, result: _Inferred | None) -> None:
+        if result is None:
             return
-        view = self._view_of(image, options)
-        picture = self._pictures.picture(image, view)
-        products = process(
-            picture.frame,
-            self._engine,
-            options.processing,
-            wanted_products(topics),
-            scale_of=self._scale.scale_of,
-            steady=self._scale.steady,
-        )
+        prepared, options = result.prepared, result.prepared.options
+        products = self._finisher.finish(prepared.picture.frame, result.prediction, options.processing, result.wanted)
         self._scale.note(products)
-        self._outputs.publish(topics, products, picture.header, view.lens, options.depth_encoding)
-        age = (self._node.get_clock().now().nanoseconds - stamp_ns(image.header.stamp)) * 1e-9
+        self._outputs.publish(result.topics, products, prepared.picture, options.depth_encoding)
+        age = self._age(prepared.picture.header)
         self._health.count_processed(products.timings["infer"], age)
-        if TIMING in topics:
-            total, name = time.perf_counter() - started, self._node.get_name()
-            counts = {"dropped": self._worker.dropped, "processed": self._health.processed}
-            self._outputs.publish_timing(timing_array(make_live, image.header, name, products, total, age, counts))
+        if result.snapshot is not None:
+            self._snapshot = None
+            result.snapshot.write(self.name, products, prepared.picture.header)
+        if TIMING in result.topics:
+            self._publish_timing(result, products, time.perf_counter(), age)
 
-    def _view_of(self, image: Image, options: NodeOptions) -> calibration.CameraView:
-        match = self._infos.match(stamp_ns(image.header.stamp))
-        view = self._pictures.view(image, match, options.focal)
-        self._health.note_calibration(view.source, view.problem)
-        if self._remarks.passes(f"{view.source}: {view.problem}"):
-            if view.problem:
-                self._node.get_logger().warning(f"Calibration from {view.source}: {view.problem}.")
-            else:
-                self._node.get_logger().info(f"Calibration from {view.source}.")
-        return view
-
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
         rejected, known = isinstance(error, InputError), isinstance(error, DepthAnythingError)
         text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
         self._health.count_trouble(text, rejected=rejected)
@@ -174,3 +214,55 @@ class CameraStream:
         else:
             trace = "" if known else "\n" + "".join(traceback.format_exception(type(error), error, error.__traceback__))
             self._node.get_logger().error(f"Frame lost: {text}{trace}")
+
+    def _scale_of(self, frame: Frame, prediction: Prediction) -> Scale | None:
+        ask = self._scale.scale_of  # of the source of the moment
+        return None if ask is None else ask(frame, prediction)
+
+    def _steady(self, frame: Frame, depth: Float32Array, metric: bool) -> Float32Array:
+        hold = self._scale.steady
+        return depth if hold is None else hold(frame, depth, metric)
+
+    def _without_points_that_are_not_due(self, topics: frozenset[str], rate: float, now: float) -> frozenset[str]:
+        if POINTS in topics and rate > 0.0:
+            if now < self._points_due:
+                return topics - {POINTS}
+            self._points_due = now + 1.0 / rate
+        return topics
+
+    def _age(self, header: Any) -> float:
+        return (self._node.get_clock().now().nanoseconds - stamp_ns(header.stamp)) * 1e-9
+
+    def _publish_timing(self, result: _Inferred, products: Products, published: float, age: float) -> None:
+        seconds = {
+            **products.timings,
+            "wait": result.taken - result.prepared.arrived - result.prepared.seconds,
+            "prepare": result.prepared.seconds,
+            "total": published - result.prepared.arrived,
+            "age": age,
+        }
+        header = result.prepared.picture.header
+        message = timing_array(make_live, header, self._node.get_name(), seconds, {**self._health.counts(), **self._dropped()})
+        self._outputs.publish_timing(message)
+
+    def _note_calibration(self, view: calibration.CameraView) -> None:
+        self._health.note_calibration(view.source, view.problem)
+        if view.problem:
+            self._remark(f"Calibration from {view.source}: {view.problem}.")
+        elif self._remarks.passes(view.source):
+            self._node.get_logger().info(f"Calibration from {view.source}.")
+
+    def _note_input(self, message: Any) -> None:
+        frame_id = message.header.frame_id
+        if not frame_id:
+            self._remark("The pictures have no frame_id; consumers cannot place the depth. Set it in the camera driver.")
+        elif "optical" not in frame_id:
+            self._remark(
+                f"Frame {frame_id[:64]!a} does not sound like an optical one (z forward, x right, y down), which depth and cloud are in."
+            )
+        if getattr(message, "encoding", "") == "16UC1" and "depth" in self._input.image_topic:
+            self._remark(f"{self._input.image_topic} looks like a depth image; it is read as a grey picture of 16 bits.")
+
+    def _remark(self, text: str) -> None:
+        if self._remarks.passes(text):
+            self._node.get_logger().warning(text)

@@ -8,21 +8,29 @@ from typing import Any
 from depth_anything_ros.depth import to_millimetres
 from depth_anything_ros.geometry import Calibration, network_intrinsics
 from depth_anything_ros.pipeline import WantedProducts
-from depth_anything_ros.ros.messages import MakeMessage, camera_info_from, cloud_from, image_from
+from depth_anything_ros.ros.messages import MakeMessage, camera_info_from, cloud_from, image_from, jpeg_from
 from depth_anything_ros.types import DepthKind, ModelInfo, Products
 
 TIMING, SCALE, POINTS = "depth/timing", "depth/scale", "points"
+COLOR, COLOR_COMPRESSED = "depth/color", "depth/color/compressed"
 IMAGE, CAMERA_INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 
 _METRIC = {"depth/image_rect": IMAGE, "depth/image_raw": IMAGE, "depth/camera_info": CAMERA_INFO, POINTS: "sensor_msgs/msg/PointCloud2"}
 _RELATIVE = {"relative/image": IMAGE, "relative/camera_info": CAMERA_INFO}
+_ALWAYS = {
+    TIMING: "diagnostic_msgs/msg/DiagnosticArray",
+    SCALE: "diagnostic_msgs/msg/DiagnosticArray",
+    COLOR: IMAGE,
+    COLOR_COMPRESSED: "sensor_msgs/msg/CompressedImage",
+    "rgb/image_rect_color": IMAGE,
+    "rgb/camera_info": CAMERA_INFO,
+}
 _NEED_DEPTH = frozenset({"depth/image_rect", "depth/image_raw", "depth/camera_info", *_RELATIVE})
 
 
 def topics_of(info: ModelInfo) -> dict[str, str]:
     """Output topics (relative names) and types that a model can fill."""
-    topics: dict[str, str] = dict.fromkeys((TIMING, SCALE), "diagnostic_msgs/msg/DiagnosticArray")
-    topics.update(_METRIC)  # also of inverse depth: ranges give it scale and shift
+    topics = {**_ALWAYS, **_METRIC}  # metres also of inverse depth: ranges give it scale and shift
     if info.kind is not DepthKind.METRIC or info.needs_focal:
         topics.update(_RELATIVE)
     if info.has_confidence:
@@ -40,7 +48,8 @@ def wanted_products(topics: frozenset[str]) -> WantedProducts:
         depth=bool(topics & _NEED_DEPTH),
         confidence="depth/confidence" in topics,
         sky_mask="depth/sky_mask" in topics,
-        points="points" in topics,
+        points=POINTS in topics,
+        color=bool(topics & {COLOR, COLOR_COMPRESSED}),
     )
 
 
@@ -65,7 +74,16 @@ def messages_of(
         builders["depth/sky_mask"] = lambda: image_from(make, header, mask, "mono8")
     if products.points is not None:
         points = products.points
-        builders["points"] = lambda: cloud_from(make, header, points)
+        builders[POINTS] = lambda: cloud_from(make, header, points)
+    if products.color is not None:
+        color = products.color
+        builders[COLOR] = lambda: image_from(make, header, color, "rgb8")
+        builders[COLOR_COMPRESSED] = lambda: jpeg_from(make, header, color)
+    if products.frame.rectified:
+        frame = products.frame
+        size = frame.pixels.shape[1], frame.pixels.shape[0]
+        builders["rgb/image_rect_color"] = lambda: image_from(make, header, frame.pixels, "bgr8" if frame.bgr else "rgb8")
+        builders["rgb/camera_info"] = lambda: camera_info_from(make, header, frame.intrinsics, size, None)
     if products.prediction.intrinsics is not None:
         height, width = products.frame.pixels.shape[:2]
         estimate = network_intrinsics(products.prediction.intrinsics, width, height)

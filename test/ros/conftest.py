@@ -37,10 +37,28 @@ def rig(own_domain: None) -> Iterator[Rig]:
 @pytest.fixture
 def start(tmp_path: Path, own_domain: None) -> Iterator[Callable[..., NodeProcess]]:
     """Starts node processes, waits until they are ready unless told not to, and sees to it that all are gone at the end of the test."""
+    yield from starter(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_rig(own_domain: None) -> Iterator[Rig]:
+    """A rig for all tests of a module, for those that start one node with `shared_start`."""
+    rig = Rig()
+    yield rig
+    rig.close()
+
+
+@pytest.fixture(scope="module")
+def shared_start(tmp_path_factory: pytest.TempPathFactory, own_domain: None) -> Iterator[Callable[..., NodeProcess]]:
+    """`start` for a node that all tests of a module look at."""
+    yield from starter(tmp_path_factory.mktemp("node"))
+
+
+def starter(folder: Path) -> Iterator[Callable[..., NodeProcess]]:
     processes: list[NodeProcess] = []
 
     def start(*arguments: str, ready: bool = True, **engine: object) -> NodeProcess:
-        process = NodeProcess(tmp_path / f"node{len(processes)}.log", arguments, engine)
+        process = NodeProcess(folder / f"node{len(processes)}.log", arguments, engine)
         processes.append(process)
         if ready:
             process.wait_until_ready()

@@ -32,16 +32,23 @@ def main() -> int:
 
     def load(options: object) -> FakeEngine:
         time.sleep(wishes.get("load_seconds", 0.0))
-        if "missing" in wishes:
+        if "missing" in wishes or "broken" in options.model:
             raise ModelError("model.missing", f"{options.model}: no such file.")
         if "room" in wishes:
             return room_engine(options.model, wishes["room"])
-        engine = FakeEngine({"metric": METRIC, "any_view": ANY_VIEW}[wishes.get("info", "metric")], seconds=wishes.get("seconds", 0.0))
+        engine = FakeEngine(
+            {"metric": METRIC, "any_view": ANY_VIEW}[wishes.get("info", "any_view" if "small" in options.model else "metric")],
+            seconds=wishes.get("seconds", 0.0),
+        )
         engine.slow_from_call = wishes.get("slow_from_call")
         engine.failures = {int(call): FAILURES[name] for call, name in wishes.get("failures", {}).items()}
         return engine
 
-    return node.run(load)
+    def check(model: str) -> None:
+        if "missing" in model:
+            raise ModelError("model.missing", f"{model}: no such file.")
+
+    return node.run(load, check)
 
 
 if __name__ == "__main__":

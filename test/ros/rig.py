@@ -23,7 +23,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 
 HERE = Path(__file__).resolve().parent
 
@@ -43,6 +43,10 @@ TYPES = {
     "relative/camera_info": CameraInfo,
     "intrinsics": CameraInfo,
     "points": PointCloud2,
+    "depth/color": Image,
+    "depth/color/compressed": CompressedImage,
+    "rgb/image_rect_color": Image,
+    "rgb/camera_info": CameraInfo,
     "/diagnostics": DiagnosticArray,
 }
 
@@ -183,6 +187,15 @@ class Rig:
         result = future.result().result
         return "" if result.successful else result.reason or "refused without a reason"
 
+    def call(self, kind: type, name: str, seconds: float = 20.0, **fields: object) -> Any:
+        """Response of a service of the node."""
+        client = self.node.create_client(kind, name)
+        self.until(client.service_is_ready, 10)
+        future = client.call_async(kind.Request(**fields))
+        self.until(future.done, seconds)
+        self.node.destroy_client(client)
+        return future.result()
+
     def change_state(self, transition: int, node: str = "/depth_anything") -> bool:
         """One lifecycle transition (`lifecycle_msgs/Transition` id) by its service."""
         client = self.node.create_client(ChangeState, f"{node}/change_state")
@@ -203,6 +216,14 @@ def image_message(pixels: np.ndarray, stamp: int, encoding: str = "rgb8", paddin
     message.header.frame_id = frame
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
     message.data.frombytes(rows.tobytes())
+    return message
+
+
+def compressed_message(data: bytes, stamp: int, format: str = "jpeg", frame: str = "cam_optical") -> CompressedImage:
+    message = CompressedImage(format=format)
+    message.header.frame_id = frame
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    message.data.frombytes(data)
     return message
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import time
 
-import numpy as np
 import pytest
-from rig import image_message, info_message
+from rig import info_message
 
 from depth_anything_ros.ros.calibration import CameraInfos, Match, rectified_by_name, sibling, view_of
 
-PICTURE = image_message(np.zeros((48, 64, 3), np.uint8), 5)
+PICTURE = ((64, 48), "cam_optical")
 
 
 @pytest.mark.case(41)
@@ -79,18 +78,18 @@ def test_sibling(topic: str, expected: str) -> None:
 
 @pytest.mark.case(18)
 def test_the_stated_fallback_and_nothing() -> None:
-    stated = view_of(PICTURE, None, rectified=False, focal=50.0)
+    stated = view_of(*PICTURE, None, rectified=False, focal=50.0)
     assert stated.intrinsics is not None and (stated.intrinsics.fx, stated.intrinsics.cx) == (50.0, 31.5)
     assert stated.source == "parameter focal" and stated.problem
-    nothing = view_of(PICTURE, None, rectified=False, focal=0.0)
+    nothing = view_of(*PICTURE, None, rectified=False, focal=0.0)
     assert nothing.intrinsics is None and nothing.problem == "no camera_info has come"
 
 
 def test_a_camera_info_wins_over_the_focal_length() -> None:
-    view = view_of(PICTURE, Match(info_message((64, 48), 5, fx=70.0), True), rectified=False, focal=50.0)
+    view = view_of(*PICTURE, Match(info_message((64, 48), 5, fx=70.0), True), rectified=False, focal=50.0)
     assert view.intrinsics is not None and view.intrinsics.fx == 70.0 and view.lens is None and not view.problem
 
 
 def test_another_frame_is_told() -> None:
-    view = view_of(PICTURE, Match(info_message((64, 48), 5, frame="elsewhere"), True), rectified=False, focal=0.0)
+    view = view_of(*PICTURE, Match(info_message((64, 48), 5, frame="elsewhere"), True), rectified=False, focal=0.0)
     assert "elsewhere" in view.problem and "cam_optical" in view.problem and view.intrinsics is not None

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from rig import BEST_EFFORT, LATCHED, RELIABLE, NodeProcess, Rig, cloud_of, image_message, info_message, values_of
@@ -212,21 +213,61 @@ def test_a_rectified_topic_reads_p(rig: Rig, start: Start) -> None:
     assert not any(out.d)
 
 
+def distorted_info(stamp: int, model: str = "plumb_bob", d: tuple[float, ...] = (-0.2, 0.1, 0.0, 0.0, 0.0)) -> CameraInfo:
+    """Calibration of a 64 x 48 picture with a lens; P differs from K."""
+    info = info_message((64, 48), stamp, fx=60.0, fy=58.0, cx=31.0, cy=22.0)
+    info.distortion_model, info.d = model, list(d)
+    info.p = [50.0, 0.0, 30.0, 0.0, 0.0, 49.0, 23.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    return info
+
+
 @pytest.mark.case(25)
-@pytest.mark.parametrize("rectify", ["auto", "off"])
-def test_a_distorted_picture_gives_raw_depth_and_one_warning(rig: Rig, start: Start, rectify: str) -> None:
-    node = start(*MODEL, "-p", f"rectify:={rectify}")
-    rig.listen("depth/image_raw", "depth/image_rect", "depth/camera_info")
+def test_a_distorted_picture_is_rectified(rig: Rig, start: Start) -> None:
+    """All outputs belong to the rectified picture, which is OpenCV's with K, D and P."""
+    topics = ("depth/image_rect", "depth/camera_info", "points", "rgb/image_rect_color", "rgb/camera_info")
+    start(*MODEL, "-p", "points.stride:=1")
+    rig.listen(*topics, "depth/image_raw")
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    pixels = cv2.resize(picture(8, 6), (64, 48), interpolation=cv2.INTER_LINEAR)
+    for stamp, (model, d) in enumerate([("plumb_bob", (-0.2, 0.1, 0.0, 0.0, 0.0)), ("equidistant", (-0.02, 0.01, 0.0, 0.0))]):
+        info = distorted_info(stamp, model, d)
+        infos.publish(info)
+        depth, out, cloud, rgb, rgb_info = rig.next(lambda stamp=stamp: camera.publish(image_message(pixels, stamp, "bgr8")), *topics)
+        k, p = np.array(info.k).reshape(3, 3), np.array(info.p).reshape(3, 4)[:, :3]
+        make = cv2.fisheye.initUndistortRectifyMap if model == "equidistant" else cv2.initUndistortRectifyMap
+        x, y = make(k, np.array(d), np.eye(3), p, (64, 48), cv2.CV_32FC1)
+        expected = cv2.remap(pixels, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        seen = (x > -0.4) & (x < 63.4) & (y > -0.4) & (y < 47.4)
+        sent = np.frombuffer(rgb.data, np.uint8).reshape(48, 64, 3)
+        assert rgb.encoding == "bgr8" and np.abs(sent.astype(int) - expected)[seen].max() <= 2
+        for message in (out, rgb_info):
+            np.testing.assert_allclose(message.k, [50, 0, 30, 0, 49, 23, 0, 0, 1])
+            assert list(message.p) == list(info.p) and not any(message.d) and list(message.r) == [1, 0, 0, 0, 1, 0, 0, 0, 1]
+        assert len({(m.header.stamp.nanosec, m.header.frame_id) for m in (depth, out, cloud, rgb, rgb_info)}) == 1
+        values = values_of(depth)
+        unseen = (x < -0.6) | (x > 63.6) | (y < -0.6) | (y > 47.6)
+        assert unseen.any() and np.isnan(values[unseen]).all(), "what the camera did not see has no depth"
+        focal = (50.0 + 49.0) / 2 / 300
+        np.testing.assert_allclose(values[seen], (1.0 + sent[:, :, 0].astype(np.float32) / 255.0)[seen] * focal, rtol=1e-5)
+        points = cloud_of(cloud)
+        assert np.abs(points["x"] / points["z"] * 50 + 30 - np.arange(64))[seen].max() < 0.01
+    assert not rig.received["depth/image_raw"]
+
+
+@pytest.mark.case(25)
+@pytest.mark.parametrize(("model", "d"), [("plumb_bob", (-0.2, 0.1, 0.0, 0.0, 0.0)), ("foo", (0.1,))], ids=["off", "unknown"])
+def test_distortion_that_stays_gives_raw_depth_and_one_warning(rig: Rig, start: Start, model: str, d: tuple[float, ...]) -> None:
+    node = start(*MODEL, "-p", f"rectify:={'off' if model == 'plumb_bob' else 'auto'}")
+    rig.listen("depth/image_raw", "depth/image_rect", "depth/camera_info", "rgb/image_rect_color")
     camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo)
     rig.wait_for_node(camera, infos)
     for stamp in (1, 2, 3):
-        info = info_message((64, 48), stamp, cx=31.0, cy=20.0)
-        info.d = [-0.2, 0.1, 0.0, 0.0, 0.0]
-        infos.publish(info)
+        infos.publish(distorted_info(stamp, model, d))
         _, out = rig.next(lambda stamp=stamp: camera.publish(image_message(picture(), stamp)), "depth/image_raw", "depth/camera_info")
-    assert list(out.d) == [-0.2, 0.1, 0.0, 0.0, 0.0] and out.distortion_model == "plumb_bob"
+    assert tuple(out.d) == d and out.distortion_model == model
     assert out.k[2] == 31.0
-    assert not rig.received["depth/image_rect"]
+    assert not rig.received["depth/image_rect"] and not rig.received["rgb/image_rect_color"]
     assert node.log.count("depth/image_raw") == 1
 
 

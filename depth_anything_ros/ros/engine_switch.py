@@ -1,0 +1,54 @@
+"""Another model while one is at work: loaded and warmed up on a thread of its own, taken over when it is ready. Executor's thread only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.ros.stream import NodeEngine
+from depth_anything_ros.worker import BackgroundTask
+
+WARM_UP_SIZE = (640, 480)
+
+
+class EngineSwitch:
+    """One load at a time. What is wanted next while one runs is loaded after it."""
+
+    def __init__(self, load: Callable[[NodeOptions], NodeEngine]) -> None:
+        """load: raises what makes a model unusable."""
+        self._load = load
+        self._task: BackgroundTask[NodeEngine] | None = None
+        self._loading: NodeOptions | None = None
+        self._refused: object = None
+
+    @property
+    def loading(self) -> str:
+        """The model that is being loaded, or empty."""
+        return self._loading.model if self._loading is not None else ""
+
+    def poll(self, wanted: NodeOptions, running: NodeOptions) -> tuple[NodeOptions, NodeEngine] | None:
+        """To be called a few times a second: the options and the engine that is ready to take over, once there is one.
+
+        wanted: options of the moment. running: those that the engine at work was loaded with. Raises what loading raised; the same is not
+        tried again until another one is wanted.
+        """
+        if self._task is None or self._loading is None:
+            if wanted.engine not in (running.engine, self._refused):
+                self._loading, self._task = wanted, BackgroundTask(lambda: self._ready(wanted))
+            return None
+        if not self._task.done():
+            return None
+        options, task = self._loading, self._task
+        self._loading = self._task = None
+        self._refused = options.engine
+        engine = task.result()
+        self._refused = None
+        if options.engine == wanted.engine:
+            return options, engine
+        engine.close()  # meanwhile another one is wanted
+        return None
+
+    def _ready(self, options: NodeOptions) -> NodeEngine:
+        engine = self._load(options)
+        engine.warm_up(*WARM_UP_SIZE)
+        return engine
