@@ -8,8 +8,6 @@ import numpy as np
 from depth_anything_ros.types import Float32Array, UInt8Array
 
 _PERCENTILES = (2.0, 98.0)
-_FOLLOW = 0.1
-"""How far the range of a stream moves towards that of its newest picture."""
 
 
 def colourise(depth: Float32Array, *, percentiles: tuple[float, float] = _PERCENTILES) -> UInt8Array:
@@ -27,9 +25,13 @@ def shade(values: Float32Array, *, percentiles: tuple[float, float] = _PERCENTIL
 
 
 class StreamColours:
-    """Colours for the pictures of one camera in turn, whose range moves slowly, so that still things keep their colour."""
+    """Colours for the pictures of one camera in turn, whose range moves slowly, so that still things keep their colour.
 
-    def __init__(self) -> None:
+    follow: how far the range moves towards that of the newest picture; with 1 every picture has its own.
+    """
+
+    def __init__(self, follow: float = 0.1) -> None:
+        self._follow = follow
         self._range: tuple[float, float] | None = None
 
     def colourise(self, depth: Float32Array, *, inverse: bool = False, near: float = 0.0, far: float = 0.0) -> UInt8Array:
@@ -41,7 +43,7 @@ class StreamColours:
         # A sixteenth of the pixels is enough for a percentile, and much faster.
         newest = _range(values[::4, ::4], _PERCENTILES)
         if newest is not None and self._range is not None:
-            self._range = tuple(old + _FOLLOW * (new - old) for old, new in zip(self._range, newest))  # type: ignore[assignment]
+            self._range = tuple(old + self._follow * (new - old) for old, new in zip(self._range, newest))  # type: ignore[assignment]
         elif newest is not None:
             self._range = newest
         low, high = self._range or (0.0, 1.0)

@@ -160,11 +160,11 @@ class Finisher:
     they want the frames in order; without them the result depends on the frame alone, but for the range of the colours.
     """
 
-    def __init__(self, scale_of: ScaleOf | None = None, steady: Steady | None = None) -> None:
+    def __init__(self, scale_of: ScaleOf | None = None, steady: Steady | None = None, colours: StreamColours | None = None) -> None:
         self._scale_of = scale_of
         self._steady = steady
         self._upsampler = GuidedUpsampler()
-        self._colours = StreamColours()
+        self._colours = colours or StreamColours()
 
     def finish(self, frame: Frame, prediction: Prediction, options: ProcessingOptions, wanted: WantedProducts) -> Products:
         """Everything that is wanted of a frame and its prediction.

@@ -14,12 +14,18 @@ SHARE = FindPackageShare("depth_anything_ros")
 ARGUMENTS = [
     DeclareLaunchArgument("model", description="GGUF file, or the name of a fetched model such as da3-small."),
     DeclareLaunchArgument("image_topic", default_value="image", description="Camera pictures (sensor_msgs/Image)."),
+    DeclareLaunchArgument(
+        "image_transport",
+        default_value="raw",
+        choices=["raw", "compressed"],
+        description="raw, or compressed: pictures of image_topic/compressed.",
+    ),
     DeclareLaunchArgument("camera_info_topic", default_value="", description="CameraInfo; empty takes the sibling of image_topic."),
     DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node and of its outputs."),
     DeclareLaunchArgument(
         "params_file",
         default_value=PathJoinSubstitution([SHARE, "config", "depth.yaml"]),
-        description="Parameters of the node; the arguments model and use_sim_time win over it.",
+        description="Parameters of the node; the arguments of this file win over it.",
     ),
     DeclareLaunchArgument("use_sim_time", default_value="false", choices=["true", "false"], description="Take the time from /clock."),
     DeclareLaunchArgument("rviz", default_value="false", choices=["true", "false"], description="Start RViz with depth and cloud."),
@@ -44,6 +50,7 @@ def depth_node(context: LaunchContext) -> list[Node]:
                 ParameterFile(LaunchConfiguration("params_file"), allow_substs=True),
                 {
                     "model": ParameterValue(LaunchConfiguration("model"), value_type=str),
+                    "image_transport": ParameterValue(LaunchConfiguration("image_transport"), value_type=str),
                     "use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),
                 },
             ],

@@ -47,7 +47,7 @@ def brightness(pixels: UInt8Array) -> np.ndarray:
 
 @dataclass
 class FakeEngine:
-    """`depth_of` gives the network depth of the pixels; the map keeps their size unless `depth_of` changes it."""
+    """`depth_of` gives the network depth of the pixels (RGB); the map keeps their size unless `depth_of` changes it."""
 
     info: ModelInfo = METRIC
     depth_of: Callable[[UInt8Array], np.ndarray] = brightness
@@ -82,7 +82,7 @@ class FakeEngine:
         failure = self.failures.get(self.count)
         if failure is not None:
             raise failure
-        return self._prediction(pixels, intrinsics)
+        return self._prediction(pixels[:, :, ::-1] if bgr else pixels, intrinsics)
 
     def _prediction(self, pixels: UInt8Array, intrinsics: Intrinsics | None) -> Prediction:
         depth = self.depth_of(pixels).astype(np.float32)

@@ -34,7 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--image", nargs="+", default=[], metavar="TOPIC", help="image topics; default: the only one")
     add("--namespace", metavar="NS", help="of the output topics; default: that of the image topic")
     add("--keep", nargs="+", default=["all"], metavar="TOPIC", help="recorded topics to copy: all (default), none, or names (and TF)")
-    add("--outputs", nargs="+", default=[], metavar="NAME", help="output topics, such as depth/image_rect points; all; default: no clouds")
+    add(
+        "--outputs",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="output topics, such as depth/image_rect points; all; default: neither clouds nor colours",
+    )
     add("--every", type=int, default=1, metavar="N", help="process every n-th picture")
     add("--from", dest="start", type=float, default=0.0, metavar="S", help="begin S seconds after the begin of the recording")
     add("--to", dest="stop", type=float, metavar="S", help="end S seconds after the begin of the recording")

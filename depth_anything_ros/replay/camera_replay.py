@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from depth_anything_ros.colors import StreamColours
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.pipeline import Finisher, InfersDepth, predict
 from depth_anything_ros.replay.cameras import Camera
@@ -66,7 +67,8 @@ class CameraReplay:
         self._messages = messages
         self._infos = [messages.read(data, "sensor_msgs/msg/CameraInfo") for data in calibrations]
         self._pictures = PictureMaker(camera.base, options.rectify)
-        self._finisher = Finisher()
+        # A range that follows the pictures would depend on where a worker began.
+        self._finisher = Finisher(colours=StreamColours(follow=1.0))
 
     def prepare(self, data: bytes, calibration: int, exact: bool) -> Picture | InputError:
         """The picture of a message, or why it cannot be used. calibration: number of its camera_info, -1 for none."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.replay.options import KEEP_ALL, ReplayOptions
 from depth_anything_ros.replay.source import Source
-from depth_anything_ros.ros.topics import POINTS, topics_of
+from depth_anything_ros.ros.topics import COLOR, COLOR_COMPRESSED, POINTS, topics_of
 from depth_anything_ros.types import ModelInfo
 
 _TF = ("/tf", "/tf_static")
 _NONE, _ALL = ("none",), ("all",)
+_ASKED_FOR = {POINTS, COLOR, COLOR_COMPRESSED}
+"""Large, or for people: written when they are named."""
 
 
 def kept_topics(source: Source, options: ReplayOptions) -> frozenset[str]:
@@ -29,7 +31,7 @@ def output_topics(info: ModelInfo, options: ReplayOptions) -> dict[str, str]:
     if options.outputs == _ALL:
         return possible
     if not options.outputs:
-        return {name: kind for name, kind in possible.items() if name != POINTS}
+        return {name: kind for name, kind in possible.items() if name not in _ASKED_FOR}
     if unknown := [name for name in options.outputs if name not in possible]:
         raise OptionError("option.unknown", f"--outputs {unknown[0]}: this model gives {', '.join(possible)}; also all.")
     return {name: possible[name] for name in options.outputs}

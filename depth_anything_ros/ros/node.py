@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from depth_anything_ros.models.cache import resolve_model
-
 if TYPE_CHECKING:
     from depth_anything_ros.ros.depth_node import DepthNode
     from depth_anything_ros.ros.parameters import NodeOptions
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 def main(args: list[str] | None = None) -> int:
     """Entry point: the node with the native engine."""
-    return run(load_native, resolve_model, args)
+    return run(load_native, check_native, args)
 
 
 def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[[str], object], args: list[str] | None = None) -> int:
@@ -54,6 +52,13 @@ def load_native(options: NodeOptions) -> NodeEngine:
         options.model,
         EngineOptions(threads=options.threads, device=options.device, resolution=options.resolution, metric_model=options.pair),
     )
+
+
+def check_native(model: str) -> None:
+    """Raises ModelError for a name or path that leads to no file."""
+    from depth_anything_ros.models.cache import resolve_model
+
+    resolve_model(model)
 
 
 def _run(

@@ -84,6 +84,10 @@ class NodeProcess:
         return self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def resident_bytes(self) -> int:
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
@@ -94,6 +98,16 @@ class NodeProcess:
     def wait(self, seconds: float = 5.0) -> int:
         """Exit code, which must come within `seconds`."""
         return self._process.wait(seconds)
+
+    def wait_until_signals_are_its_own(self, seconds: float = 20.0) -> None:
+        """Until the process has set its handler of SIGTERM; before that the interpreter's and the system's rules hold."""
+        end = time.monotonic() + seconds
+        caught = 0
+        while not caught & 1 << (signal.SIGTERM - 1):
+            assert self.running and time.monotonic() < end, self.log
+            status = Path(f"/proc/{self._process.pid}/status").read_text()
+            caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+            time.sleep(0.01)
 
     def wait_until_ready(self, seconds: float = 20.0) -> None:
         """Until the model is loaded and warm."""
@@ -121,9 +135,10 @@ class Rig:
 
     @cached_property
     def node(self) -> Node:
-        rclpy.init()
-        node = rclpy.create_node("rig")
-        self._executor = SingleThreadedExecutor()
+        context = rclpy.Context()  # of its own, so that a module's rig and a test's can be there together
+        rclpy.init(context=context)
+        node = rclpy.create_node("rig", context=context)
+        self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(node)
         return node
 
@@ -131,7 +146,7 @@ class Rig:
         if self._executor is not None:
             self._executor.shutdown()
             self.node.destroy_node()
-            rclpy.shutdown()
+            rclpy.shutdown(context=self.node.context)
 
     def listen(self, *topics: str, qos: QoSProfile = RELIABLE) -> None:
         for topic in topics:

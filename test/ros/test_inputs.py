@@ -7,8 +7,8 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 import pytest
-from rig import NodeProcess, Rig, cloud_of, compressed_message, image_message, values_of
-from sensor_msgs.msg import CompressedImage, Image
+from rig import NodeProcess, Rig, cloud_of, compressed_message, image_message, info_message, values_of
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf", "-p", "focal:=300.0", "-p", "points.edge_filter:=0.0", "-p", "points.stride:=1")
@@ -165,9 +165,6 @@ def test_compressed_pictures_follow_the_remapped_topic(rig: Rig, start: Start) -
     start(*MODEL, "-p", "image_transport:=compressed", "-r", "image:=/a/b/image_raw", "-p", "cameras:=['']")
     rig.listen("depth/image_rect", "depth/camera_info")
     camera = rig.camera("/a/b/image_raw/compressed", CompressedImage)
-    from rig import info_message
-    from sensor_msgs.msg import CameraInfo
-
     infos = rig.camera("/a/b/camera_info", CameraInfo)
     rig.wait_for_node(camera, infos)
     infos.publish(info_message((64, 48), 7, fx=150.0, fy=150.0))

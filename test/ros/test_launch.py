@@ -17,7 +17,7 @@ from depth_anything_ros.ros.parameters import TABLE
 from depth_anything_ros.ros.topics import topics_of
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "launch" / "depth.launch.py"
+FILES = {name: ROOT / "launch" / f"{name}.launch.py" for name in ("depth", "multi_camera", "bag")}
 
 
 class Recorded:
@@ -40,7 +40,10 @@ class Configuration(Recorded):
 
 STAND_INS: dict[str, dict[str, type]] = {
     "launch": {"LaunchContext": dict, "LaunchDescription": recorder("LaunchDescription")},
-    "launch.actions": {name: recorder(name) for name in ("DeclareLaunchArgument", "OpaqueFunction")},
+    "launch.actions": {
+        name: recorder(name) for name in ("DeclareLaunchArgument", "ExecuteProcess", "IncludeLaunchDescription", "OpaqueFunction")
+    },
+    "launch.launch_description_sources": {"PythonLaunchDescriptionSource": recorder("PythonLaunchDescriptionSource")},
     "launch.conditions": {"IfCondition": recorder("IfCondition")},
     "launch.substitutions": {"LaunchConfiguration": Configuration, "PathJoinSubstitution": recorder("PathJoinSubstitution")},
     "launch_ros": {},
@@ -51,14 +54,23 @@ STAND_INS: dict[str, dict[str, type]] = {
 
 
 @pytest.fixture
-def entities(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
+def described(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Recorded]]:
+    """Entities of a launch file by its name."""
     for name, members in STAND_INS.items():
         module = types.ModuleType(name)
         vars(module).update(members)
         monkeypatch.setitem(sys.modules, name, module)
-    generate: Callable[[], Recorded] = runpy.run_path(str(FILE))["generate_launch_description"]
-    (listed,) = generate().args
-    return list(listed)
+
+    def describe(name: str) -> list[Recorded]:
+        (listed,) = runpy.run_path(str(FILES[name]))["generate_launch_description"]().args
+        return list(listed)
+
+    return describe
+
+
+@pytest.fixture
+def entities(described: Callable[[str], list[Recorded]]) -> list[Recorded]:
+    return described("depth")
 
 
 def named(entities: list[Recorded], kind: str) -> list[Recorded]:
@@ -73,14 +85,29 @@ def node_of(entities: list[Recorded], **context: str) -> Recorded:
 
 def test_arguments(entities: list[Recorded]) -> None:
     declared = {argument.args[0]: argument.kwargs for argument in named(entities, "DeclareLaunchArgument")}
-    assert set(declared) == {"model", "image_topic", "camera_info_topic", "namespace", "params_file", "use_sim_time", "rviz", "log_level"}
+    assert set(declared) == {
+        "model",
+        "image_topic",
+        "image_transport",
+        "camera_info_topic",
+        "namespace",
+        "params_file",
+        "use_sim_time",
+        "rviz",
+        "log_level",
+    }
     assert [name for name, facts in declared.items() if "default_value" not in facts] == ["model"], "only the model is required"
     assert all(facts["description"] for facts in declared.values())
 
 
-def test_every_configuration_is_a_declared_argument(entities: list[Recorded]) -> None:
+CONTEXTS = {"depth": {"camera_info_topic": "/b/info"}, "multi_camera": {"cameras": "front=/f/image,left=/l/image"}, "bag": {"loop": "true"}}
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_every_configuration_is_a_declared_argument(described: Callable[[str], list[Recorded]], name: str) -> None:
+    entities = described(name)
     declared = {argument.args[0] for argument in named(entities, "DeclareLaunchArgument")}
-    used: set[str] = set()
+    used = set(CONTEXTS[name])
 
     def walk(value: Any) -> None:
         if isinstance(value, Configuration):
@@ -93,7 +120,7 @@ def test_every_configuration_is_a_declared_argument(entities: list[Recorded]) ->
             for each in value:
                 walk(each)
 
-    walk([*named(entities, "Node"), node_of(entities, camera_info_topic="/b/info")])
+    walk([*named(entities, "Node"), *named(entities, "IncludeLaunchDescription"), node_of(entities, **CONTEXTS[name])])
     assert used == declared
 
 
@@ -102,9 +129,35 @@ def test_the_node_and_its_typed_parameters(entities: list[Recorded]) -> None:
     assert (node["package"], node["executable"], node["name"]) == ("depth_anything_ros", "depth_node", NODE_NAME)
     file, values = node["parameters"]
     assert type(file).__name__ == "ParameterFile" and file.kwargs == {"allow_substs": True}
-    assert {name: value.kwargs["value_type"] for name, value in values.items()} == {"model": str, "use_sim_time": bool}
+    assert {name: value.kwargs["value_type"] for name, value in values.items()} == {
+        "model": str,
+        "image_transport": str,
+        "use_sim_time": bool,
+    }
     assert set(values) - {"use_sim_time"} <= {entry.name for entry in TABLE}
     assert "depth_node = depth_anything_ros.ros.node:main" in (ROOT / "setup.py").read_text(encoding="utf-8")
+
+
+def test_cameras_are_named_and_remapped(described: Callable[[str], list[Recorded]]) -> None:
+    node = node_of(described("multi_camera"), cameras="front=/front/image_raw, left=/usb/left/image_rect").kwargs
+    assert node["remappings"] == [("front/image", "/front/image_raw"), ("left/image", "/usb/left/image_rect")]
+    values = node["parameters"][1]
+    assert values["cameras"] == ["front", "left"] and set(values) - {"use_sim_time"} <= {entry.name for entry in TABLE}
+    for wrong in ("front", "front=", "=/a", "front=/a,"):
+        with pytest.raises(ValueError, match="name=topic"):
+            node_of(described("multi_camera"), cameras=wrong)
+
+
+def test_the_bag_is_played_with_its_clock(described: Callable[[str], list[Recorded]]) -> None:
+    entities = described("bag")
+    (include,) = named(entities, "IncludeLaunchDescription")
+    passed_on = dict(include.kwargs["launch_arguments"])
+    assert passed_on["use_sim_time"] == "true"
+    known = {argument.args[0] for argument in named(described("depth"), "DeclareLaunchArgument")}
+    assert set(passed_on) <= known, "depth.launch.py takes what it is given"
+    command = node_of(entities, loop="true").kwargs["cmd"]
+    assert command[:3] == ["ros2", "bag", "play"] and {"--clock", "--loop"} <= {part for part in command if isinstance(part, str)}
+    assert "--loop" not in node_of(entities, loop="false").kwargs["cmd"]
 
 
 def test_camera_info_is_remapped_only_when_it_is_named(entities: list[Recorded]) -> None:

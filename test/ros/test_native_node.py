@@ -130,7 +130,8 @@ def test_signals_during_load_warm_up_and_frames(rig: Rig, start: Start, models: 
     rig.listen("relative/image")
     for _ in range(4):
         node = start(*arguments(models["any_view"], resolution=1008), ready=False, native=True)
-        end = time.monotonic() + moments.uniform(0.8, 4.0)
+        node.wait_until_signals_are_its_own()
+        end = time.monotonic() + moments.uniform(0.0, 3.0)
         while time.monotonic() < end:
             camera.publish(image_message(picture(64, 48), 1))
             rig.spin(0.05)

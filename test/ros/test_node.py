@@ -249,7 +249,7 @@ def test_a_distorted_picture_is_rectified(rig: Rig, start: Start) -> None:
         unseen = (x < -0.6) | (x > 63.6) | (y < -0.6) | (y > 47.6)
         assert unseen.any() and np.isnan(values[unseen]).all(), "what the camera did not see has no depth"
         focal = (50.0 + 49.0) / 2 / 300
-        np.testing.assert_allclose(values[seen], (1.0 + sent[:, :, 0].astype(np.float32) / 255.0)[seen] * focal, rtol=1e-5)
+        np.testing.assert_allclose(values[seen], (1.0 + sent[:, :, 2].astype(np.float32) / 255.0)[seen] * focal, rtol=1e-5)
         points = cloud_of(cloud)
         assert np.abs(points["x"] / points["z"] * 50 + 30 - np.arange(64))[seen].max() < 0.01
     assert not rig.received["depth/image_raw"]

@@ -107,7 +107,12 @@ def test_changes_apply_whole_or_not_at_all(rig: Rig, start: Start) -> None:
     assert depth_of_black(1) == 1.0
     assert "depth.min" in rig.set_parameters({"depth.max": 50.0, "depth.min": 60.0})
     assert "scale.value" in rig.set_parameters({"scale.source": "constant"})
-    assert rig.set_parameters({"model": "other.gguf"}) and rig.set_parameters({"depth.max": "far"}) and rig.set_parameters({"nothing": 1})
+    assert rig.set_parameters({"autostart": False}) and "model is empty" in rig.set_parameters({"model": ""})
+    assert (
+        "missing.gguf" in rig.set_parameters({"model": "missing.gguf"})
+        and rig.set_parameters({"depth.max": "far"})
+        and rig.set_parameters({"nothing": 1})
+    )
     assert rig.set_parameters({"points.stride": 0})
     assert depth_of_black(2) == 1.0
     assert rig.set_parameters({"depth.min": 1.5, "depth.max": 1.6}) == ""

@@ -43,7 +43,8 @@ def test_while_a_long_frame_is_at_work(rig: Rig, start: Start, number: int) -> N
 @pytest.mark.parametrize("stage", [{"load_seconds": 20.0}, {"seconds": 20.0}], ids=["load", "warm_up"])
 def test_during_load_and_warm_up(start: Start, number: int, stage: dict[str, float]) -> None:
     node = start(*MODEL, ready=False, **stage)
-    time.sleep(2.0)
+    node.wait_until_signals_are_its_own()
+    time.sleep(1.0)
     assert node.running
     node.signal(number)
     assert_clean_end(node)
@@ -66,7 +67,8 @@ def test_at_random_moments_of_a_running_stream(rig: Rig, start: Start) -> None:
     camera = rig.camera()
     for turn in range(10):
         node = start(*MODEL, ready=False, seconds=0.03)
-        end = time.monotonic() + moments.uniform(0.6, 2.5)
+        node.wait_until_signals_are_its_own()
+        end = time.monotonic() + moments.uniform(0.0, 2.0)
         while time.monotonic() < end:
             camera.publish(image_message(PICTURE, 1))
             rig.spin(1 / 60)

@@ -1,0 +1,166 @@
+"""What the node adds to the engine, and how much of the engine's speed it gives on: the node in a process of its own, this one is the
+camera and the listener.
+
+    python tools/node_overhead.py --model MODEL [--size 640x480] [--rounds 5] [--frames 40]
+
+Three measurements in turn, `rounds` times, so that whatever else the machine does falls on all of them: depth and camera_info, all outputs,
+and `Engine.infer` alone in this process. A picture is sent when the one before has come back. Medians; milliseconds from the message
+callback to the last publish. Then the throughput with a camera that never waits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import cv2
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
+
+from depth_anything_ros import Engine
+
+FEW = {"depth/image_rect": Image, "depth/camera_info": CameraInfo}
+ALL = {
+    **FEW,
+    "depth/confidence": Image,
+    "depth/sky_mask": Image,
+    "depth/color": Image,
+    "depth/color/compressed": CompressedImage,
+    "points": PointCloud2,
+    "intrinsics": CameraInfo,
+}
+STAGES = ("wait", "prepare", "infer", "maps", "points", "color")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--size", default="640x480")
+    parser.add_argument("--resolution", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--frames", type=int, default=40)
+    parser.add_argument("--scale", default="constant", choices=("constant", "model"), help="constant for relative models")
+    chosen = parser.parse_args(arguments)
+    width, height = map(int, chosen.size.split("x"))
+    with Engine.load(chosen.model, resolution=chosen.resolution) as engine, Listener(width, height) as listener:
+        command = [sys.executable, "-c", "import sys; from depth_anything_ros.ros.node import main; sys.exit(main())", "--ros-args"]
+        values = {"model": chosen.model, "resolution": chosen.resolution, "focal": 500.0, "scale.source": chosen.scale, "scale.value": 2.0}
+        values["qos_overrides./image.subscription.reliability"] = "reliable"
+        for name, value in values.items():
+            command += ["-p", f"{name}:={value}"]
+        node = subprocess.Popen(command)
+        try:
+            _measure(engine, listener, chosen)
+        finally:
+            node.terminate()
+            node.wait(10)
+    return 0
+
+
+def _measure(engine: Engine, listener: Listener, chosen: argparse.Namespace) -> None:
+    found: dict[str, list[dict[str, float]]] = {"depth and camera_info": [], "all outputs": []}
+    bare: list[float] = []
+    for topics in (FEW, ALL):
+        listener.listen(topics)
+        listener.one_by_one(5)
+    for _ in range(chosen.rounds):
+        for name, topics in (("depth and camera_info", FEW), ("all outputs", ALL)):
+            listener.listen(topics)
+            found[name] += listener.one_by_one(chosen.frames)
+        bare += [_timed(engine, listener.pixels) for _ in range(chosen.frames)]
+    for name, timings in found.items():
+        _print(name, timings)
+    print(f"Engine.infer alone        {statistics.median(bare):8.2f} ms")
+    listener.listen(FEW)
+    rates = [listener.without_waiting(chosen.frames) for _ in range(chosen.rounds)]
+    seconds = statistics.median(rates)
+    print(f"wall time per frame       {1e3 * seconds:8.2f} ms, {statistics.median(bare) / (1e3 * seconds):.3f} of the bare engine's speed")
+
+
+def _print(name: str, timings: list[dict[str, float]]) -> None:
+    medians = {stage: statistics.median(one[stage] for one in timings) for stage in STAGES}
+    rest = statistics.median(one["total"] - sum(one[stage] for stage in STAGES) for one in timings)
+    overhead = statistics.median(one["total"] - one["infer"] for one in timings)
+    print(f"{name}: overhead {overhead:.2f} ms (median of {len(timings)})")
+    for stage, value in {**medians, "messages, publish": rest}.items():
+        print(f"    {stage:20} {value:8.2f} ms")
+
+
+def _timed(engine: Engine, pixels: np.ndarray) -> float:
+    started = time.perf_counter()
+    engine.infer(pixels, fill_sky=False)
+    return 1e3 * (time.perf_counter() - started)
+
+
+class Listener:
+    """The camera and the subscriptions."""
+
+    def __init__(self, width: int, height: int) -> None:
+        rclpy.init()
+        self._node = rclpy.create_node("overhead")
+        self._camera = self._node.create_publisher(Image, "image", 1)
+        self._timings: list[dict[str, float]] = []
+        self._node.create_subscription(DiagnosticArray, "depth/timing", self._take, 10)
+        self._subscriptions: dict[str, Any] = {}
+        small = np.random.default_rng(0).integers(0, 256, (height // 16, width // 16, 3), np.uint8)
+        self.pixels = cv2.resize(small, (width, height), interpolation=cv2.INTER_CUBIC)
+        self._message = Image(width=width, height=height, step=3 * width, encoding="rgb8")
+        self._message.header.frame_id = "camera_optical_frame"
+        self._message.data.frombytes(self.pixels.tobytes())
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._node.destroy_node()
+        rclpy.shutdown()
+
+    def listen(self, topics: dict[str, type]) -> None:
+        for topic in set(self._subscriptions) - set(topics):
+            self._node.destroy_subscription(self._subscriptions.pop(topic))
+        for topic in set(topics) - set(self._subscriptions):
+            self._subscriptions[topic] = self._node.create_subscription(topics[topic], topic, lambda _: None, 5)
+        self._spin(1.0)
+
+    def one_by_one(self, frames: int) -> list[dict[str, float]]:
+        """Timings of so many frames, each sent after the one before came back."""
+        first = len(self._timings)
+        while len(self._timings) < first + frames:
+            before = len(self._timings)
+            self._camera.publish(self._message)
+            end = time.monotonic() + 10.0
+            while len(self._timings) == before and time.monotonic() < end:
+                rclpy.spin_once(self._node, timeout_sec=0.02)
+            self._spin(0.02)
+        return self._timings[first:]
+
+    def without_waiting(self, frames: int) -> float:
+        """Seconds per frame when there always is a newer picture."""
+        self._timings.clear()
+        started = 0.0
+        while len(self._timings) <= frames:
+            self._camera.publish(self._message)
+            self._spin(0.015)
+            if self._timings and not started:
+                started, begun_with = time.monotonic(), len(self._timings)
+        return (time.monotonic() - started) / (len(self._timings) - begun_with)
+
+    def _spin(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            rclpy.spin_once(self._node, timeout_sec=left)
+
+    def _take(self, message: DiagnosticArray) -> None:
+        values = {pair.key: pair.value for pair in message.status[0].values}
+        self._timings.append({key.removesuffix("_ms"): float(value) for key, value in values.items()})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
