@@ -43,7 +43,8 @@ test: lint native-test python-test
 
 test-all: test parity
 	@echo "== slow tests"
-	@$(IN_VENV) python -m pytest -m slow
+	@$(IN_VENV) python -m pytest -m slow --junitxml=build/slow-tests.xml
+	@$(IN_VENV) python tools/cases.py build/tests.xml build/slow-tests.xml
 
 lint:
 	@$(PYTHON) tools/environment.py $(VENV) run test
@@ -69,7 +70,8 @@ native-test: build
 python-test: build
 	@$(PYTHON) tools/environment.py $(VENV) demo test
 	@echo "== Python and ROS tests"
-	@$(IN_VENV) python -m pytest -m "not slow and not parity"
+	@$(IN_VENV) python -m pytest -m "not slow and not parity" --junitxml=build/tests.xml
+	@$(IN_VENV) python tools/cases.py build/tests.xml
 
 parity: build
 	@$(PYTHON) tools/environment.py $(VENV) test

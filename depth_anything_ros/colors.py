@@ -70,9 +70,13 @@ def _paint(values: Float32Array, ends: tuple[float, float]) -> UInt8Array:
     low, high = ends
     span = high - low if high > low else 1.0
     with np.errstate(invalid="ignore", over="ignore"):
-        level = np.clip((values - np.float32(low)) * np.float32(255.0 / span), 0.0, 255.0)
-        level = np.rint(level, out=level)
-    level[~np.isfinite(values)] = -1.0
-    bgr = cv2.applyColorMap(np.arange(256, dtype=np.uint8), cv2.COLORMAP_TURBO).reshape(256, 3)
-    table = np.vstack([np.zeros((1, 3), np.uint8), bgr[:, ::-1]])
-    return np.asarray(table[(level + 1.0).astype(np.int16)], np.uint8)
+        level = np.subtract(values, np.float32(low))
+        level *= np.float32(255.0 / span)
+        np.clip(level, 0.0, 255.0, out=level)
+    invalid = ~np.isfinite(values)
+    level[invalid] = 0.0
+    # OpenCV rounds to the nearest, and looks up faster than an index does.
+    table = cv2.applyColorMap(np.arange(256, dtype=np.uint8), cv2.COLORMAP_TURBO)[:, :, ::-1]
+    picture = np.asarray(cv2.applyColorMap(cv2.convertScaleAbs(level), np.ascontiguousarray(table)), np.uint8).reshape(*values.shape, 3)
+    picture[invalid] = 0
+    return picture

@@ -166,7 +166,15 @@ def test_which_outputs_are_written(tmp_path: Path) -> None:
     run(recording, tmp_path / "some", keep=("none",), outputs=("points",))
     assert set(read(tmp_path / "some")) == {"/cam/points"}
     run(recording, tmp_path / "all", keep=("none",), outputs=("all",), engine=any_view_engine)
-    names = ("relative/image", "relative/camera_info", "depth/confidence", "depth/timing", "intrinsics")
+    names = (
+        "relative/image",
+        "relative/camera_info",
+        "depth/confidence",
+        "depth/timing",
+        "intrinsics",
+        "depth/color",
+        "depth/color/compressed",
+    )
     assert set(read(tmp_path / "all")) == {f"/cam/{name}" for name in names}
     run(recording, tmp_path / "elsewhere", keep=("none",), namespace="/robot/eye")
     assert set(read(tmp_path / "elsewhere")) == {f"/robot/eye/depth/{name}" for name in ("image_rect", "camera_info", "sky_mask", "timing")}

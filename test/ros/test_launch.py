@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import runpy
 import sys
 import types
@@ -13,7 +15,7 @@ import pytest
 import yaml
 
 from depth_anything_ros.ros.depth_node import NODE_NAME
-from depth_anything_ros.ros.parameters import TABLE
+from depth_anything_ros.ros.parameters import TABLE, options_from
 from depth_anything_ros.ros.topics import topics_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,3 +182,27 @@ def test_rviz_shows_topics_that_the_node_has() -> None:
     displays = content["Visualization Manager"]["Displays"]
     shown = {display["Topic"]["Value"] for display in displays if "Topic" in display}
     assert shown == {"points", "depth/image_rect", "relative/image"} and shown <= set(topics_of(METRIC))
+
+
+def test_examples_for_consumers_name_what_the_node_has() -> None:
+    from fake_engine import METRIC
+
+    topics = {*topics_of(METRIC), "/diagnostics", "image", "camera_info"}
+    first, _, second = (ROOT / "config" / "nav2_voxel_layer.yaml").read_text(encoding="utf-8").partition("\n# For depth_node")
+    layer = yaml.safe_load(first)["local_costmap"]["local_costmap"]["ros__parameters"]["voxel_layer"]["depth"]
+    node = yaml.safe_load("#" + second)["/**"]["ros__parameters"]
+    assert layer["topic"] in topics
+    assert node["depth.max"] > layer["raytrace_max_range"] > layer["obstacle_max_range"], "what is behind the obstacles clears them"
+    assert layer["clearing"] and layer["marking"] and node["sky.policy"] == "max" and node["points.edge_filter"] > 0
+    options_from({**{entry.name: entry.default for entry in TABLE}, **node})
+    scan = (ROOT / "config" / "depthimage_to_laserscan.yaml").read_text(encoding="utf-8")
+    assert set(re.findall(r"depth\w*:=([\w/]+)", scan)) == {"depth/image_rect", "depth/camera_info"} <= topics
+    layout = json.loads((ROOT / "config" / "foxglove.json").read_text(encoding="utf-8"))
+    assert set(re.findall(r"\w+!\w+", json.dumps(layout["layout"]))) == set(layout["configById"])
+    named = set(layout["configById"]["3D!cloud"]["topics"])
+    for panel in layout["configById"].values():
+        named |= {value for key, value in panel.get("imageMode", {}).items()} | (
+            {panel["topicToRender"]} if "topicToRender" in panel else set()
+        )
+        named |= {path["value"].partition(".")[0] for path in panel.get("paths", [])}
+    assert named <= topics
