@@ -32,12 +32,7 @@ TABLE: tuple[Entry, ...] = (
         "Metric model (file or name) beside an any-view one: on every frame with scale.source model, on keyframes with metric_model.",
         read_only=True,
     ),
-    Entry(
-        "device",
-        "cpu",
-        "Where the network runs: cpu, cuda, vulkan (cuda:1 is the second), or a list such as cuda,cpu, of which the first that is there is "
-        "taken.",
-    ),
+    Entry("device", "cpu", "Where the network runs: cpu, cuda, vulkan, cuda:1; of a list (cuda,cpu) the first that is there."),
     Entry("threads", 0, "CPU threads of the network; 0 takes the cores that the process may use.", False, (0, 256)),
     Entry("nice", 0, "Added to the niceness of the network's threads, so that others go first.", True, (0, 19)),
     Entry("resolution", 0, "Long side of the picture as the network sees it, pixels; 0 takes the model's own (504).", False, (0, 4096)),
