@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from comparison import RMS_BOUND, rms_error
+from true_size import CASES
+
+from depth_anything_ros.convert.official_models import OFFICIAL_MODELS, OFFICIAL_PAIRS
 
 pytestmark = pytest.mark.parity
 
@@ -22,7 +25,13 @@ def run_script(name, *arguments):
     return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("model", ["da3-small", "da3-base", "da3metric-large"])
+def test_every_official_model_is_compared():
+    halves = {half for pair in OFFICIAL_PAIRS.values() for half in pair}
+    assert set(CASES) == (set(OFFICIAL_MODELS) - halves) | set(OFFICIAL_PAIRS)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("model", CASES)
 def test_engine_is_the_official_network(model, capsys):
     result = run_script("parity.py", model)
     with capsys.disabled():

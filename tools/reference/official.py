@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import cv2
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from depth_anything_ros.convert.hyper_parameters import HyperParameters
-from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.seeded import seeded_tensors
 
 os.environ.setdefault("DA3_LOG_LEVEL", "ERROR")  # read when the package is imported
@@ -43,6 +42,9 @@ from depth_anything_3.utils.io.input_processor import InputProcessor  # noqa: E4
 Arrays = dict[str, NDArray[np.generic]]
 NOT_CONVERTED = ("cam_enc.", "head.scratch.output_conv1_aux.", "head.scratch.output_conv2_aux.", "head.scratch.refinenet")
 """Prefixes of official parameters that the depth network does not use; they keep their initial values."""
+
+_CONFIGURATIONS = {"da3nested-giant-large-anyview": "da3-giant", "da3nested-giant-large-metric": "da3metric-large"}
+"""Name of a half of a nested pair to the official configuration of the same network."""
 
 
 class _SizedDinoV2(DinoV2):
@@ -69,14 +71,25 @@ class _SizedDinoV2(DinoV2):
 
 def network(parameters: HyperParameters, seed: int = 0) -> DepthAnything3Net:
     """The official network for these hyper-parameters with seeded weights, float32, eval."""
-    known = [name for name, model in OFFICIAL_MODELS.items() if model == parameters]
-    net = create_object(load_config(MODEL_REGISTRY[known[0]])) if known else _sized_network(parameters)
-    state = {spec.official.removeprefix("model."): torch.from_numpy(array) for spec, array in seeded_tensors(parameters, seed)}
-    missing, unexpected = net.load_state_dict(state, strict=False)
-    untouched = [name for name in missing if not (name.startswith(NOT_CONVERTED) and ("aux" in name or "cam_enc" in name))]
-    if untouched or unexpected:
-        raise SystemExit(f"The seeded weights do not fit the official network: {untouched} {unexpected}")
+    name = parameters.checkpoint_name.lower().removesuffix("-1.1")
+    name = _CONFIGURATIONS.get(name, name)
+    net = create_object(load_config(MODEL_REGISTRY[name])) if name in MODEL_REGISTRY else _sized_network(parameters)
+    untouched = fill(net, ((spec.official.removeprefix("model."), array) for spec, array in seeded_tensors(parameters, seed)))
+    if wrong := [name for name in untouched if not (name.startswith(NOT_CONVERTED) and ("aux" in name or "cam_enc" in name))]:
+        raise SystemExit(f"The seeded weights do not fit the official network: {wrong}")
     return net.float().eval()
+
+
+def fill(net: nn.Module, values: Iterable[tuple[str, NDArray[np.float32]]]) -> set[str]:
+    """Copy values into a network, one tensor after the other, so that its weights are in memory once; gives the names that got none."""
+    parameters = net.state_dict()
+    untouched = set(parameters)
+    for name, array in values:
+        if parameters[name].shape != array.shape:
+            raise SystemExit(f"{name} has shape {array.shape}, in the official network {tuple(parameters[name].shape)}")
+        parameters[name].copy_(torch.from_numpy(array))
+        untouched.remove(name)
+    return untouched
 
 
 def _sized_network(parameters: HyperParameters) -> DepthAnything3Net:

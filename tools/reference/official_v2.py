@@ -33,6 +33,9 @@ if not hasattr(sys.modules["torchvision.transforms"], "Compose"):  # `official` 
 from depth_anything_v2.dinov2 import DinoVisionTransformer  # noqa: E402
 from depth_anything_v2.dpt import DepthAnythingV2, DPTHead  # noqa: E402
 
+_ENCODERS = {"Small": "vits", "Base": "vitb", "Large": "vitl"}
+"""Last word of an official checkpoint's name to its encoder."""
+
 
 class _SizedV2(DepthAnythingV2):
     """The official network of any size: its own constructor knows three sizes only."""
@@ -56,13 +59,14 @@ class _SizedV2(DepthAnythingV2):
 
 def network(parameters: HyperParameters, seed: int = 0) -> DepthAnythingV2:
     """The official network for these hyper-parameters with seeded weights, float32, eval."""
-    net = _SizedV2(parameters)
+    size = {"features": parameters.head_features, "out_channels": list(parameters.head_out_channels)}
+    encoder = _ENCODERS.get(parameters.checkpoint_name.rpartition("-")[2])
+    net = DepthAnythingV2(encoder, **size) if encoder else _SizedV2(parameters)
     if parameters.head_max_depth:  # the official metric network differs in these two places
         net.depth_head.scratch.output_conv2[3] = nn.Sigmoid()
-    state = {spec.official: torch.from_numpy(array) for spec, array in seeded_tensors(parameters, seed)}
-    missing, unexpected = net.load_state_dict(state, strict=False)
-    if set(missing) - {"pretrained.mask_token"} or unexpected:
-        raise SystemExit(f"The seeded weights do not fit the official network: {missing} {unexpected}")
+    untouched = official.fill(net, ((spec.official, array) for spec, array in seeded_tensors(parameters, seed)))
+    if untouched - {"pretrained.mask_token"}:
+        raise SystemExit(f"The seeded weights do not fit the official network: {untouched}")
     return net.float().eval()
 
 

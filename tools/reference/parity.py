@@ -1,32 +1,32 @@
 """The engine against the official PyTorch code at true size, from the uint8 picture on: parity.py [--threads N] [MODEL ...]
 
 Seeded weights in the official checkpoint layout go through the converter; then the official forward and the engine run on the same picture,
-and every stage is compared. Run in the parity environment with the extension built (`make parity`).
+each in a process of its own, and every stage is compared. Run in the parity environment with the extension built (`make parity`).
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-import official
-import torch
-from cache import cached_path
 from comparison import BOUND, RMS_BOUND, rms_error, stage_bound, worst_error
+from true_size import CASES, Case
 
-from depth_anything_ros import Engine, Prediction
-from depth_anything_ros.convert.converter import convert
-from depth_anything_ros.convert.hyper_parameters import HyperParameters
-from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
+from depth_anything_ros import DepthKind, Engine, Prediction
 
-PICTURE_SIZES = {"504x336": (640, 427), "504x378": (640, 480), "504x280": (640, 356)}
-"""Processed size to the width and height of the picture."""
-SIZES = {"da3-small": ("504x336", "504x378"), "da3-base": ("504x336", "504x378"), "da3metric-large": ("504x280",)}
-OUTPUTS = ("depth", "confidence", "sky", "extrinsics", "intrinsics", "pose_encoding")
-NOT_STAGES = (*OUTPUTS[:-1], "filled_depth")
+OUTPUTS = ("depth", "clear_of_zero", "confidence", "sky", "extrinsics", "intrinsics", "pose_encoding", "scale_factor")
+NOT_STAGES = (*(name for name in OUTPUTS if name != "pose_encoding"), "filled_depth", "inverse_depth")
+CLEAR_OF_ZERO = 0.1
+"""Inverse depth is zero where the network sees nothing. It is measured whole as a stage, and as an output where it is above so much rms."""
+KEPT_BYTES = 500_000_000
+"""Model files up to this size are kept for the next time."""
+Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -54,58 +54,63 @@ class Row:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", help=f"default: {' '.join(SIZES)}")
+    parser.add_argument("models", nargs="*", help=f"default: all of {' '.join(CASES)}")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    rows = [row for name in args.models or SIZES for row in _compared(name, args.threads)]
+    rows = [row for name in args.models or CASES for row in _compared(name, args.threads)]
     outputs = max(row.error for row in rows if row.tensor in OUTPUTS)
     failed = sum(not row.passed for row in rows)
     print(f"\n{len(rows)} tensors compared; worst output {outputs:.1e} (bound {BOUND:.0e}); {failed} above their bound")
     return 1 if failed else 0
 
 
-def _compared(name: str, threads: int) -> list[Row]:
-    parameters = OFFICIAL_MODELS[name]
-    net = official.network(parameters)
-    path = _converted(net, parameters)
-    pictures = {size: official.picture(PICTURE_SIZES[size]) for size in SIZES[name]}
-    inputs = {
-        size: official.normalised(official.processed(picture, parameters.resize_target), parameters) for size, picture in pictures.items()
-    }
-    references = {size: official.forward(net, x) for size, x in inputs.items()}
-    rounding = {size: official.rounding(net, x, references[size]) for size, x in inputs.items()}
-    del net
-    gc.collect()  # the weights are not held while the engine holds its own
+def _compared(model: str, threads: int) -> list[Row]:
     rows = []
-    with Engine.load(path, threads=threads) as engine:
-        for size, reference in references.items():
-            stages = [stage for stage in reference if stage not in NOT_STAGES]
-            found = _arrays(engine.infer(pictures[size], fill_sky=False, stages=stages))
-            new = [_row(name, size, tensor, found[tensor], reference[tensor], rounding[size]) for tensor in found]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        reference = Path(__file__).with_name("parity_reference.py")
+        subprocess.run([sys.executable, str(reference), model, str(folder), str(threads)], check=True)
+        paths = [Path(path) for path in json.loads((folder / "models.json").read_text())]
+        for number, case in enumerate(CASES[model]):
+            facts = json.loads((folder / f"{number}.json").read_text())
+            new = _case(model, case, paths, dict(np.load(folder / f"{number}.npz")), facts, threads)
             _print(new)
             rows += new
+        for path in paths:
+            if path.stat().st_size > KEPT_BYTES:
+                path.unlink()
     return rows
 
 
+def _case(model: str, case: Case, paths: list[Path], reference: Arrays, facts: dict, threads: int) -> list[Row]:
+    pictures = [reference.pop(f"picture_{view}") for view in range(case.views)]
+    metric = paths[1] if len(paths) == 2 else None
+    with Engine.load(paths[0], metric_model=metric, threads=threads, resolution=case.resolution) as engine:
+        if metric:
+            found = _stacked(engine.infer_views(pictures))
+        else:
+            stages = [name for name in reference if name not in NOT_STAGES]
+            found = _arrays(engine.infer(pictures[0], fill_sky=False, stages=stages))
+        if engine.info.kind is DepthKind.RELATIVE_INVERSE_DEPTH:
+            found["inverse_depth"] = found.pop("depth")
+            clear = reference["inverse_depth"] > CLEAR_OF_ZERO * np.sqrt(np.mean(reference["inverse_depth"] ** 2))
+            for arrays in (found, reference):
+                arrays["clear_of_zero"] = arrays["inverse_depth"][clear]
+    missing = {name for name in reference if name in OUTPUTS} - set(found)
+    if missing:
+        raise SystemExit(f"{model}: the engine gave no {', '.join(sorted(missing))}")
+    return [_row(model, facts["size"], tensor, found[tensor], reference[tensor], facts["rounding"]) for tensor in found]
+
+
 def _row(model: str, size: str, tensor: str, found: np.ndarray, expected: np.ndarray, rounding: dict[str, float]) -> Row:
+    if expected.ndim == 0:
+        error = abs(float(found / expected) - 1.0)
+        return Row(model, size, tensor, error, 0.0, 0.0)
     errors = worst_error(tensor, found, expected), rms_error(tensor, found, expected)
     return Row(model, size, tensor, *errors, rounding.get(tensor, 0.0))
 
 
-def _converted(net: torch.nn.Module, parameters: HyperParameters) -> Path:
-    """The GGUF file of the official checkpoint of `net`, through the converter; kept while the seeded weights stay the same."""
-    path = cached_path(parameters, ".gguf")
-    if not path.exists():
-        checkpoint = path.with_suffix(".safetensors")
-        official.save_checkpoint(net, checkpoint)
-        model = next(name for name, known in OFFICIAL_MODELS.items() if known == parameters)
-        convert(checkpoint, path, model=model)
-        checkpoint.unlink()
-    return path
-
-
-def _arrays(prediction: Prediction) -> official.Arrays:
+def _arrays(prediction: Prediction) -> Arrays:
     """Every stage and output of a prediction, by the names of `official.forward`."""
     arrays = {**prediction.stages, "depth": prediction.depth}
     arrays |= {name: getattr(prediction, name) for name in ("confidence", "sky", "extrinsics") if getattr(prediction, name) is not None}
@@ -113,6 +118,13 @@ def _arrays(prediction: Prediction) -> official.Arrays:
         k = prediction.intrinsics
         arrays["intrinsics"] = np.array([[k.fx, 0, k.cx], [0, k.fy, k.cy], [0, 0, 1]])
     return arrays
+
+
+def _stacked(predictions: list[Prediction]) -> Arrays:
+    """The outputs of the views of a pair; its sky belongs to the metric half and is no output of the official code."""
+    views = [_arrays(prediction) for prediction in predictions]
+    stacked = {name: np.stack([view[name] for view in views]) for name in views[0] if name != "sky"}
+    return {**stacked, "scale_factor": np.array(predictions[0].scale_factor)}
 
 
 def _print(rows: list[Row]) -> None:
