@@ -29,13 +29,15 @@ def main(model: str, pictures: list[str]) -> None:
             write_seeded(exact, OFFICIAL_MODELS[model])
         expected = depths(exact, images)
         print(f"| {model} | MB | correlation | AbsRel |\n|---|---|---|---|\n| f32 | {exact.stat().st_size / 1e6:.1f} | 1 | 0 |")
-        for name in TYPES:
+        for name, refine in [(name, refine) for name in TYPES for refine in (False, True)]:
             path = Path(folder) / f"{name}.gguf"
-            quantize(exact, path, name)
+            quantize(exact, path, name, refine)
             found = depths(path, images)
             error = np.mean(np.abs(found / expected - 1))
             correlation = min(np.corrcoef(one.ravel(), other.ravel())[0, 1] for one, other in zip(found, expected))
-            print(f"| {name} | {path.stat().st_size / 1e6:.1f} | {correlation:.6f} | {error:.5f} |", flush=True)
+            print(
+                f"| {name}{' refined' if refine else ''} | {path.stat().st_size / 1e6:.1f} | {correlation:.6f} | {error:.5f} |", flush=True
+            )
             path.unlink()
 
 

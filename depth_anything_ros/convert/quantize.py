@@ -12,7 +12,9 @@ from depth_anything_ros.convert import gguf_file
 from depth_anything_ros.convert.gguf_file import GgufFile, TensorInfo, TensorType
 from depth_anything_ros.convert.gguf_keys import TENSORS
 from depth_anything_ros.convert.output import write_file
+from depth_anything_ros.convert.refinement import Moments, bias_of, input_moments
 from depth_anything_ros.errors import ConversionError, OptionError
+from depth_anything_ros.types import Float32Array
 
 TYPES = {
     "f16": TensorType.F16,
@@ -28,10 +30,11 @@ _NARROW = re.compile("(m_)?(" + "|".join(re.escape(rule.name).replace(r"\{i\}", 
 """Also in the metric half of a nested pair (``m_vit``), which was published as f32 only."""
 
 
-def quantize(source: Path, output: Path, type_name: str) -> list[TensorInfo]:
+def quantize(source: Path, output: Path, type_name: str, refine: bool = False) -> list[TensorInfo]:
     """Write `output` from the f32 (or f16) file `source` and return its tensors. Metadata and all other tensors are copied as they are.
 
-    type_name: one of `TYPES`. The file is read back and compared, and appears only then.
+    type_name: one of `TYPES`. refine: choose scales by what the inputs of each matrix are like, and correct the biases behind them
+    (`refinement`); the file is as large and as fast. The file is read back and compared, and appears only then.
     Raises OptionError (unknown type), ConversionError (`source` is no such file, is quantised already or has nothing to quantise, values
     that the type cannot hold, disk); then nothing is written.
     """
@@ -41,7 +44,7 @@ def quantize(source: Path, output: Path, type_name: str) -> list[TensorInfo]:
     infos = [TensorInfo(info.name, info.extents, _target(source, info, TYPES[type_name])) for info in model.infos]
     if infos == model.infos:
         raise ConversionError("convert.checkpoint", f"{source} has no weights that could be {type_name}.")
-    write_file(output, model.items, infos, _arrays(source, model, infos))
+    write_file(output, model.items, infos, _arrays(source, model, infos, refine))
     return infos
 
 
@@ -60,13 +63,22 @@ def _target(source: Path, info: TensorInfo, wanted: TensorType) -> TensorType:
     return stored_type(info.extents[0], wanted) if _NARROW.fullmatch(info.name) else info.type
 
 
-def _arrays(source: Path, model: GgufFile, infos: list[TensorInfo]) -> Iterator[np.ndarray]:
+def _arrays(source: Path, model: GgufFile, infos: list[TensorInfo], refine: bool) -> Iterator[np.ndarray]:
+    corrections: dict[str, Float32Array] = {}
     for before, after in zip(model.infos, infos):
         data = model.data[before.name]
-        yield data if before.type is after.type else _encoded(source, data.astype(np.float32), after)
+        if before.type is after.type:  # a bias follows its matrix
+            yield data - corrections.pop(before.name) if before.name in corrections else data
+            continue
+        values = data.astype(np.float32)
+        moments = input_moments(model.data, before.name) if refine else None
+        encoded = _encoded(source, values, after, moments)
+        if moments:
+            corrections[bias_of(before.name)] = (_decoded(encoded, after) - values) @ moments.mean
+        yield encoded
 
 
-def _encoded(source: Path, values: np.ndarray, info: TensorInfo) -> np.ndarray:
+def _encoded(source: Path, values: Float32Array, info: TensorInfo, moments: Moments | None) -> np.ndarray:
     largest = float(np.abs(values).max())
     if not largest <= _LARGEST:
         raise ConversionError(
@@ -76,4 +88,12 @@ def _encoded(source: Path, values: np.ndarray, info: TensorInfo) -> np.ndarray:
         return values.astype(info.type.dtype)
     from depth_anything_ros import _native
 
-    return _native.quantize_rows(values, info.type.name.lower())
+    return _native.quantize_rows(values, info.type.name.lower(), moments.importance if moments else None)
+
+
+def _decoded(encoded: np.ndarray, info: TensorInfo) -> Float32Array:
+    if info.type in (TensorType.F32, TensorType.F16):
+        return encoded.astype(np.float32)
+    from depth_anything_ros import _native
+
+    return _native.dequantize_rows(encoded, info.type.name.lower())

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
@@ -73,11 +74,26 @@ def network(parameters: HyperParameters, seed: int = 0) -> DepthAnything3Net:
     """The official network for these hyper-parameters with seeded weights, float32, eval."""
     name = parameters.checkpoint_name.lower().removesuffix("-1.1")
     name = _CONFIGURATIONS.get(name, name)
-    net = create_object(load_config(MODEL_REGISTRY[name])) if name in MODEL_REGISTRY else _sized_network(parameters)
+    with without_initial_values():
+        net = create_object(load_config(MODEL_REGISTRY[name])) if name in MODEL_REGISTRY else _sized_network(parameters)
     untouched = fill(net, ((spec.official.removeprefix("model."), array) for spec, array in seeded_tensors(parameters, seed)))
     if wrong := [name for name in untouched if not (name.startswith(NOT_CONVERTED) and ("aux" in name or "cam_enc" in name))]:
         raise SystemExit(f"The seeded weights do not fit the official network: {wrong}")
     return net.float().eval()
+
+
+@contextmanager
+def without_initial_values() -> Iterator[None]:
+    """Inside the block new layers keep zeros: random numbers for a billion weights that are overwritten take minutes."""
+    names = ("trunc_normal_", "normal_", "kaiming_uniform_", "uniform_", "xavier_uniform_")
+    kept = {name: getattr(nn.init, name) for name in names}
+    for name in names:
+        setattr(nn.init, name, lambda tensor, *args, **kwargs: nn.init.zeros_(tensor))
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(nn.init, name, function)
 
 
 def fill(net: nn.Module, values: Iterable[tuple[str, NDArray[np.float32]]]) -> set[str]:

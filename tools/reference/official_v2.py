@@ -61,7 +61,8 @@ def network(parameters: HyperParameters, seed: int = 0) -> DepthAnythingV2:
     """The official network for these hyper-parameters with seeded weights, float32, eval."""
     size = {"features": parameters.head_features, "out_channels": list(parameters.head_out_channels)}
     encoder = _ENCODERS.get(parameters.checkpoint_name.rpartition("-")[2])
-    net = DepthAnythingV2(encoder, **size) if encoder else _SizedV2(parameters)
+    with official.without_initial_values():
+        net = DepthAnythingV2(encoder, **size) if encoder else _SizedV2(parameters)
     if parameters.head_max_depth:  # the official metric network differs in these two places
         net.depth_head.scratch.output_conv2[3] = nn.Sigmoid()
     untouched = official.fill(net, ((spec.official, array) for spec, array in seeded_tensors(parameters, seed)))

@@ -21,7 +21,7 @@ import torch
 from cache import cached_path
 from comparison import worst_error
 from torch import nn
-from true_size import CASES, SEEDS
+from true_size import CASES, SEEDS, WITHOUT_ROUNDING
 
 from depth_anything_ros.convert.converter import convert
 from depth_anything_ros.convert.hyper_parameters import ARCH_V2, HyperParameters
@@ -50,7 +50,7 @@ def _da3(model: str, folder: Path) -> None:
     inputs = [
         official.normalised(official.processed(picture, case.resolution), parameters) for picture, case in zip(pictures, CASES[model])
     ]
-    _run(folder, net, pictures, inputs, official.forward, official.rounding)
+    _run(model, folder, net, pictures, inputs, official.forward, official.rounding)
 
 
 def _v2(model: str, folder: Path) -> None:
@@ -70,7 +70,7 @@ def _v2(model: str, folder: Path) -> None:
         exact = forward(net.double(), x.double())
         return {name: worst_error(name, values, exact[name]) for name, values in found.items() if name != "input"}
 
-    _run(folder, net, pictures, inputs, forward, rounding)
+    _run(model, folder, net, pictures, inputs, forward, rounding)
 
 
 def _pair(model: str, folder: Path) -> None:
@@ -86,10 +86,12 @@ def _pair(model: str, folder: Path) -> None:
         _write_case(folder, number, pictures, x, official_views.forward(net, x), {})
 
 
-def _run(folder: Path, net: nn.Module, pictures: list, inputs: list[torch.Tensor], forward: Callable, rounding: Rounding) -> None:
+def _run(
+    model: str, folder: Path, net: nn.Module, pictures: list, inputs: list[torch.Tensor], forward: Callable, rounding: Rounding
+) -> None:
     references = [forward(net, x) for x in inputs]
     for number, (picture, x, found) in enumerate(zip(pictures, inputs, references)):
-        _write_case(folder, number, [picture], x, found, rounding(net, x, found))
+        _write_case(folder, number, [picture], x, found, {} if model in WITHOUT_ROUNDING else rounding(net, x, found))
 
 
 def _converted(model: str, parameters: list[HyperParameters], save: Callable[[Path], None], suffix: str) -> list[str]:

@@ -35,5 +35,8 @@ CASES: dict[str, tuple[Case, ...]] = {
 }
 """Models by the names of `convert`; the large ones at sizes that a machine of 16 GB does in minutes."""
 
+WITHOUT_ROUNDING = tuple(name for name in CASES if "large" in name or "giant" in name)
+"""Models whose forward is not run in float64 as well: twice the memory, three times the time. Their stages are bounded by rms alone."""
+
 SEEDS = {"da3-large-1.1": 11, "da3-giant-1.1": 11}
 """Of the weights where it is not 0: these networks are equal to others, so they get other weights."""
