@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Build ggml once and install it, so that later builds of native/ only link it: ``build_ggml.py PREFIX [-D...]``.
+"""Build ggml once and install it, so that later builds of native/ only link it: ``build_ggml.py PREFIX [--preset NAME] [-D...]``.
 
-Static libraries with the flags of native/cmake/ggml_options.cmake, tuned for this machine. Use it with
-``-Dggml_DIR=PREFIX/lib/cmake/ggml``. Can be run again: does nothing when PREFIX is complete and was built with the same arguments.
+Static libraries with the flags of native/cmake/ggml_options.cmake, tuned for this machine or as a preset of native/CMakePresets.json says.
+Use it with ``-Dggml_DIR=PREFIX/lib/cmake/ggml``. Can be run again: does nothing when PREFIX is complete and was built with the same arguments.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -15,14 +16,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "native" / "cmake"
+NATIVE = Path(__file__).resolve().parent.parent / "native"
+FOLDER = NATIVE / "cmake"
 
 
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
-        print("usage: build_ggml.py PREFIX [CMake arguments]", file=sys.stderr)
+        print("usage: build_ggml.py PREFIX [--preset NAME] [CMake arguments]", file=sys.stderr)
         return 2
     prefix, extra = Path(arguments[0]).resolve(), arguments[1:]
+    if extra[:1] == ["--preset"]:
+        extra = [*preset_arguments(extra[1]), *extra[2:]]
     stamp, wanted = prefix / ".built", _fingerprint(extra)
     if stamp.is_file() and stamp.read_text() == wanted:
         return 0
@@ -36,6 +40,19 @@ def main(arguments: list[str]) -> int:
     shutil.rmtree(prefix / "source")
     stamp.write_text(wanted)
     return 0
+
+
+def preset_arguments(name: str) -> list[str]:
+    """CMake's arguments for ggml alone of a preset and of all that it inherits."""
+    presets = {preset["name"]: preset for preset in json.loads((NATIVE / "CMakePresets.json").read_text())["configurePresets"]}
+    variables: dict[str, str] = {}
+    while name:
+        preset = presets[name]
+        variables = {**preset.get("cacheVariables", {}), **variables}
+        if "toolchainFile" in preset:
+            variables.setdefault("CMAKE_TOOLCHAIN_FILE", preset["toolchainFile"].replace("${sourceDir}", str(NATIVE)))
+        name = preset.get("inherits", "")
+    return [f"-D{key}={value}" for key, value in sorted(variables.items()) if not key.startswith("DA_")]
 
 
 def _fingerprint(extra: list[str]) -> str:
