@@ -4,6 +4,7 @@ PYTHON ?= python3
 ROS := $(shell test -n "$$AMENT_PREFIX_PATH" && $(PYTHON) -c "import rclpy" 2>/dev/null && echo yes)
 VENV := .local/$(if $(ROS),venv-ros,venv)
 JOBS := $(shell nproc)
+ARM64 := $(if $(filter aarch64,$(shell uname -m)),arm64-cpu,arm64-cross)
 # Quoted, since the clone may lie at a path with spaces.
 IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PYTHONWARNINGS=ignore::DeprecationWarning:setuptools
 GGML := -Dggml_DIR="$(CURDIR)/.local/ggml/lib/cmake/ggml"
@@ -11,12 +12,16 @@ CLANG ?= $(firstword $(shell command -v clang++) $(wildcard /usr/bin/clang++-[0-
 FUZZ_SECONDS ?= 600
 CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 
-.PHONY: help build demo test test-all parity train lint format native-test python-test bench tidy fuzz clean
+.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test cuda-check legs wheels bench tidy fuzz clean
 
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
 	@echo "make test              all fast checks: lint, C++ tests under sanitizers, Python and ROS tests"
 	@echo "make test-all          the same and the slow ones, parity included"
+	@echo "make arm64-test        the C++ tests for 64-bit Arm; on another machine cross-built, under qemu"
+	@echo "make cuda-check        compile our sources and some of ggml's for CUDA, without a GPU (needs nvcc)"
+	@echo "make wheels            portable wheels of this Python for x86_64 and aarch64, in build/wheels"
+	@echo "make legs              the tests with other Pythons and the libraries of Ubuntu 22.04 and 24.04"
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
 	@echo "make train             train the nano models from nothing, at the lowest priority (hours; see training/README.md)"
 	@echo "make build             local environment, ggml and the extension"
@@ -41,10 +46,13 @@ demo: build
 
 test: lint native-test python-test
 
-test-all: test parity
+test-all: test parity arm64-test cuda-check legs
 	@echo "== slow tests"
 	@$(IN_VENV) python -m pytest -m slow --junitxml=build/slow-tests.xml
 	@$(IN_VENV) python tools/cases.py build/tests.xml build/slow-tests.xml
+
+legs: build
+	@$(IN_VENV) python tools/legs.py
 
 lint:
 	@$(PYTHON) tools/environment.py $(VENV) run test
@@ -66,6 +74,27 @@ native-test: build
 	    -DDA_BUILD_TESTS=ON -DDA_BUILD_PYTHON=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON $(GGML) --log-level=WARNING
 	@$(IN_VENV) cmake --build build/sanitize --parallel $(JOBS)
 	@$(IN_VENV) ctest --test-dir build/sanitize --output-on-failure --no-tests=error
+
+arm64-test:
+	@$(PYTHON) tools/environment.py $(VENV) build
+	@for tool in $(if $(filter aarch64,$(shell uname -m)),c++,aarch64-linux-gnu-g++ qemu-aarch64); do command -v $$tool >/dev/null || \
+	    { echo "$$tool is missing; on Debian and Ubuntu: apt install g++ g++-aarch64-linux-gnu qemu-user"; exit 1; }; done
+	@echo "== C++ tests for 64-bit Arm"
+	@$(IN_VENV) python tools/build_ggml.py .local/ggml-$(ARM64) --preset $(ARM64)
+	@$(IN_VENV) cmake -S native --preset $(ARM64) -B build/$(ARM64) -G Ninja -DDA_BUILD_TESTS=ON -DDA_WARNINGS_AS_ERRORS=ON \
+	    -Dggml_DIR="$(CURDIR)/.local/ggml-$(ARM64)/lib/cmake/ggml" --log-level=WARNING
+	@$(IN_VENV) cmake --build build/$(ARM64) --parallel $(JOBS)
+	@$(IN_VENV) ctest --test-dir build/$(ARM64) --output-on-failure --no-tests=error
+
+cuda-check:
+	@$(PYTHON) tools/environment.py $(VENV) build
+	@$(IN_VENV) python tools/cuda_check.py .local/cuda x86-cuda
+	@$(IN_VENV) python tools/cuda_check.py .local/cuda l4t-arm64-cuda
+
+wheels:
+	@$(PYTHON) tools/environment.py $(VENV) build
+	@$(IN_VENV) python tools/wheels.py build/wheels x86-cpu
+	@$(IN_VENV) python tools/wheels.py build/wheels arm64-cross
 
 python-test: build
 	@$(PYTHON) tools/environment.py $(VENV) demo test

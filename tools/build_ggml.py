@@ -2,7 +2,8 @@
 """Build ggml once and install it, so that later builds of native/ only link it: ``build_ggml.py PREFIX [--preset NAME] [-D...]``.
 
 Static libraries with the flags of native/cmake/ggml_options.cmake, tuned for this machine or as a preset of native/CMakePresets.json says.
-Use it with ``-Dggml_DIR=PREFIX/lib/cmake/ggml``. Can be run again: does nothing when PREFIX is complete and was built with the same arguments.
+Use it with ``-Dggml_DIR=PREFIX/lib/cmake/ggml``. Can be run again: does nothing when PREFIX is complete and was built with the same
+arguments.
 """
 
 from __future__ import annotations
