@@ -27,6 +27,7 @@ FORMATS = (*WRITERS, *EXPORTS)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("images", nargs="+", metavar="PATH", help="pictures and videos: files, folders of pictures, or patterns")
     parser.add_argument("--model", type=Path, required=True, help="GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("--metric-model", default="", metavar="M", help="metric network that gives --model its metres (da3nested-metric)")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(FORMATS)} (default color npz)"
@@ -52,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     options = ProcessingOptions(depth_size=arguments.size)
     paths = find_pictures(arguments.images)
     _make_folder(arguments.output)
-    with Engine.load(arguments.model, threads=arguments.threads, resolution=arguments.resolution) as engine:
+    chosen = {"threads": arguments.threads, "resolution": arguments.resolution, "metric_model": arguments.metric_model}
+    with Engine.load(arguments.model, **chosen) as engine:
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
             print(doubt, flush=True)
         for name, path, pixels in _pictures(paths):

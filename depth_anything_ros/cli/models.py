@@ -42,9 +42,8 @@ def _list(models: Sequence[Model]) -> None:
     rows = [("NAME", "MB", "DEPTH", "GIVES", "LICENCE OF THE WEIGHTS", "")]
     for model in models:
         state = "" if not is_fetched(model, folder) else "in the package" if model.is_shipped else "here"
-        use = "" if model.runs else "not run yet" if model.is_gguf else "to convert"
         size = "" if model.size is None else f"{model.size / 1e6:.0f}"
-        notes = ", ".join(filter(None, (state, use)))
+        notes = ", ".join(filter(None, (state, model.hint)))
         rows.append((model.name, size, model.fact.kind.value, " ".join(model.outputs), model.fact.license, notes))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:

@@ -55,9 +55,9 @@ class Model:
         return next(outputs for start, outputs in _OUTPUTS.items() if self.checkpoint.startswith(start))
 
     @property
-    def runs(self) -> bool:
-        """True when this version's engine runs it as it is."""
-        return self.is_gguf and not self.checkpoint.startswith(_NOT_RUN)
+    def hint(self) -> str:
+        """What has to be done to run it; empty where it runs as it is."""
+        return _HINTS.get(self.checkpoint, "") if self.is_gguf else "to convert"
 
 
 _SKY = ("depth", "sky")
@@ -71,7 +71,8 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {
     "Depth-Anything-V2": ("depth",),
 }
 """Beginning of a checkpoint name (the first that fits holds) to its outputs."""
-_NOT_RUN = ("DA3NESTED-GIANT-LARGE-metric",)
+_HINTS = {"DA3NESTED-GIANT-LARGE-metric": "metric model of da3nested-anyview"}
+"""Checkpoints of which a file does not run alone."""
 
 
 def find_model(name: str) -> Model | None:

@@ -25,14 +25,22 @@ def test_names_and_files_are_unique_and_hashes_whole():
 
 
 @pytest.mark.parametrize(
-    ("name", "checkpoint", "file", "kind", "licence", "outputs", "runs"),
+    ("name", "checkpoint", "file", "kind", "licence", "outputs", "hint"),
     [
-        ("nano", "DA3METRIC-NANO", "nano-metric.gguf", "metric", "Apache-2.0", "depth sky", True),
-        ("nano-any-view", "DA3-NANO", "nano-any-view.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
-        ("da3-small", "DA3-SMALL", "depth-anything-small-f32.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
-        ("da3-base-q8_0", "DA3-BASE", "depth-anything-base-q8_0.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", True),
-        ("da3metric-large", "DA3METRIC-LARGE", "depth-anything-metric-large-f32.gguf", "metric", "Apache-2.0", "depth sky", True),
-        ("da3-large-1.1-official", "DA3-LARGE-1.1", "model.safetensors", "relative_depth", "CC-BY-NC-4.0", "depth confidence pose", False),
+        ("nano", "DA3METRIC-NANO", "nano-metric.gguf", "metric", "Apache-2.0", "depth sky", ""),
+        ("nano-any-view", "DA3-NANO", "nano-any-view.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", ""),
+        ("da3-small", "DA3-SMALL", "depth-anything-small-f32.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", ""),
+        ("da3-base-q8_0", "DA3-BASE", "depth-anything-base-q8_0.gguf", "relative_depth", "Apache-2.0", "depth confidence pose", ""),
+        ("da3metric-large", "DA3METRIC-LARGE", "depth-anything-metric-large-f32.gguf", "metric", "Apache-2.0", "depth sky", ""),
+        (
+            "da3-large-1.1-official",
+            "DA3-LARGE-1.1",
+            "model.safetensors",
+            "relative_depth",
+            "CC-BY-NC-4.0",
+            "depth confidence pose",
+            "to convert",
+        ),
         (
             "da2-small-q4_k",
             "Depth-Anything-V2-Small",
@@ -40,7 +48,7 @@ def test_names_and_files_are_unique_and_hashes_whole():
             "relative_inverse_depth",
             "Apache-2.0",
             "depth",
-            True,
+            "",
         ),
         (
             "da2-metric-vkitti-base-official",
@@ -49,7 +57,7 @@ def test_names_and_files_are_unique_and_hashes_whole():
             "metric",
             "CC-BY-NC-4.0",
             "depth",
-            False,
+            "to convert",
         ),
         (
             "da3nested-metric",
@@ -58,15 +66,15 @@ def test_names_and_files_are_unique_and_hashes_whole():
             "metric",
             "CC-BY-NC-4.0",
             "depth sky",
-            False,
+            "metric model of da3nested-anyview",
         ),
     ],
 )
-def test_facts(name, checkpoint, file, kind, licence, outputs, runs):
+def test_facts(name, checkpoint, file, kind, licence, outputs, hint):
     model = get_model(name)
     assert (model.checkpoint, model.files[0].name, model.fact.kind.value, model.fact.license) == (checkpoint, file, kind, licence)
     assert " ".join(model.outputs) == outputs
-    assert model.runs is runs
+    assert model.hint == hint
 
 
 def test_a_path_wins_then_a_fetched_name(tmp_path, monkeypatch):
