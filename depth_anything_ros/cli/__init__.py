@@ -34,6 +34,16 @@ VERBS = (
 
 INTERRUPTED = 130
 
+_FIRST_STEPS = """first steps:
+  depth-anything-ros doctor                                    what is installed, what is missing, how fast it will be
+  depth-anything-ros models fetch da3-small                    get a model; the name stands for its file from then on
+  depth-anything-ros infer photo.jpg --model da3-small -o out  depth of a picture
+  depth-anything-ros demo                                      the whole way: bag, node, depth, cloud
+  depth-anything-ros VERB --help                               more of each
+
+exit codes: 0 done, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device, 130 interrupted
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; arguments default to those of the process. Returns its exit code."""
@@ -48,7 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="depth-anything-ros", description="Depth from one plain camera.")
+    parser = argparse.ArgumentParser(
+        prog="depth-anything-ros",
+        description="Depth from one plain camera.",
+        epilog=_FIRST_STEPS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in VERBS:

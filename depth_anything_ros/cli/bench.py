@@ -1,4 +1,10 @@
-"""Time the engine, alone or against PyTorch and ONNX Runtime, in one interleaved run."""
+"""Time the engine, alone or against PyTorch and ONNX Runtime, in one interleaved run.
+
+    depth-anything-ros bench                                  # seeded weights of DA3-SMALL, 504x336, 1 and 2 threads
+    depth-anything-ros bench --model my.gguf --size 504x378 --threads 4
+
+docs/benchmarks.md says what is measured and what the rivals need.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Play a camera bag into the node and show the depth that comes out.
 
+    depth-anything-ros demo
+    depth-anything-ros demo --model da3-small --images 'holiday/*.jpg'
+
 Without --model a tiny network with random weights runs: it shows that everything is connected, not depth. Without --images the camera
 bag is a scene of the verb sample with its true depth, and the accuracy is printed. Player, node and recorder are processes of their own,
 on a ROS domain of their own.

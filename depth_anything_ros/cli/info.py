@@ -1,4 +1,10 @@
-"""Show what a model file is and can give."""
+"""Show what a model file is and can give.
+
+    depth-anything-ros info da3-small
+    depth-anything-ros info my-model.gguf --json
+
+The kind of its depth and the licence of its weights come from the file, or from the table of known checkpoints (docs/models.md).
+"""
 
 from __future__ import annotations
 

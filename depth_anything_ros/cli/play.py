@@ -1,5 +1,7 @@
 """Play a bag (rosbag2: mcap or sqlite3) on the live graph.
 
+    depth-anything-ros play drive --rate 0.5 --loop 3
+
 The recorded bytes are published with the recorded QoS and timing. Topics whose message types are not installed are skipped with one
 message. A damaged bag is played as far as it can be read. Ctrl-C ends it with exit code 0.
 """

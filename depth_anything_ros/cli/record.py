@@ -1,5 +1,7 @@
 """Record topics of the live graph into a bag (rosbag2).
 
+    depth-anything-ros record -o drive /camera/image_raw /camera/camera_info
+
 The bag appears under its name when it is complete; Ctrl-C is the ordinary end, with exit code 0. Topics without a publisher yet are
 waited for.
 """

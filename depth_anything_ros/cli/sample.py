@@ -1,5 +1,8 @@
 """Make a small camera bag: a scene with its calibration and true depth, or your own pictures.
 
+    depth-anything-ros sample -o drive
+    depth-anything-ros sample -o photo --scene motorcycle
+
 --scene drive (default): a robot drives along a computed street that no nano model was trained on; 24 pictures with exact depth and TF.
 
 --scene motorcycle: a photograph, "Motorcycle" of the Middlebury 2014 stereo benchmark (D. Scharstein et al., GCPR 2014), which comes with

@@ -180,3 +180,18 @@ def test_every_picture_of_a_video(tmp_path: Path, photo: np.ndarray) -> None:
             np.testing.assert_allclose(found, engine.infer(frame).depth, rtol=0.05)  # the codec's own colours are near
     clip.write_bytes(clip.read_bytes()[:200])
     assert infer(clip, "--model", model, "-o", tmp_path / "out") == 4
+
+
+def test_a_metric_network_gives_another_its_metres(
+    tmp_path: Path, picture: Path, photo: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, metric, out = any_view_model(tmp_path), metric_model(tmp_path), tmp_path / "out"
+    arguments = ["--model", model, "--metric-model", metric, "-o", out, "--size", "network", "--formats", "npz", "mm", "--threads", "1"]
+    assert infer(picture, *arguments) == 0
+    assert "metres" in capsys.readouterr().out
+    with Engine.load(model, metric_model=metric, threads=1) as engine:
+        expected = engine.infer(photo, fill_sky=False).depth
+    found = np.load(out / "photo.npz")
+    valid = np.isfinite(found["depth"])
+    assert str(found["unit"]) == "metre" and valid.any()
+    np.testing.assert_array_equal(found["depth"][valid], expected[valid])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from depth_anything_ros import __version__, cli
@@ -21,7 +23,16 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as ended:
         main([verb, "--help"])
     assert ended.value.code == 0
-    assert len(capsys.readouterr().out.splitlines()) > 3
+    assert f"\n    depth-anything-ros {verb}" in capsys.readouterr().out, "an example"
+
+
+def test_help_shows_the_first_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    shown = set(re.findall(r"^  depth-anything-ros ([a-z]+)", out, re.MULTILINE))
+    assert shown == {"doctor", "models", "infer", "demo"} and shown <= set(cli.VERBS)
+    assert re.search(r"exit codes: 0 .* 2 .* 3 .* 4 .* 5 .* 130", out)
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["info"], ["play", "bag", "--rate", "fast"]])

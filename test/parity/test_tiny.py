@@ -46,6 +46,11 @@ def case(request, tmp_path_factory):
     return name, reference, raw, filled
 
 
+def test_there_are_many_comparisons():
+    """Stages alone; outputs, views, rays and true sizes come on top (docs/parity.md)."""
+    assert sum(len(STAGES[name]) for name, _ in CASES) == 120
+
+
 def test_reference_files_are_those_of_the_manifest():
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in REFERENCE.glob("*.npz")}
     assert found == MANIFEST["files"]
