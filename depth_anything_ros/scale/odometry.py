@@ -1,4 +1,8 @@
-"""Scale from the robot's own motion: the network sees a few keyframes together, and the way between them is known in metres."""
+"""Scale from the robot's own motion: the network sees a few keyframes together, and the way between them is known in metres.
+
+Where the camera positions that it tells do not fit that way (small networks hardly know them), points that are followed from keyframe to
+keyframe give the scale instead.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros import depth as depths
+from depth_anything_ros import geometry
+from depth_anything_ros.scale.camera import of_picture
 from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
 from depth_anything_ros.scale.metric_model import RunInBackground
-from depth_anything_ros.types import DepthKind, Float32Array, Frame, Prediction, Scale, UInt8Array, Wanted
+from depth_anything_ros.scale.ranges import Ranges, fit_factor, pairs
+from depth_anything_ros.scale.tracks import triangulate
+from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Scale, UInt8Array, Wanted
 
 Float64Array = NDArray[np.float64]
 
@@ -22,6 +30,8 @@ _WIDEST_SPREAD = 0.15
 _MOST_TURN_ERROR = np.radians(10.0)
 _MOST_TURN = np.radians(40.0)
 """Keyframes that turned more than this against each other hardly see the same."""
+_FEWEST_POINTS, _FEWEST_OF_A_PAIR = 40, 15
+_MOST_DISAGREEMENT = 1.3
 _MOST_WAITING = 5
 _SAME_TURN = np.radians(10.0)
 """A camera that stands where it was, turned by less than this, still sees what was measured."""
@@ -44,6 +54,8 @@ class Keyframe:
     frame: Frame
     depth: Float32Array
     """float32 [h, w], as the network saw it alone."""
+    camera: Intrinsics | None
+    """Of the picture; None where nobody knows."""
     pose: Float64Array
     """float64 [4, 4], camera (optical) to the odometry's frame, metres."""
 
@@ -101,6 +113,46 @@ def compare(keyframes: Sequence[Keyframe], views: Sequence[Prediction]) -> Estim
     return Estimate(keyframes[-1].frame.stamp_ns, Scale(factor * ratio), residual)
 
 
+def follow(keyframes: Sequence[Keyframe]) -> Estimate | Refusal:
+    """Metres per unit of the depth of the last keyframe, by points that are followed from it into the others."""
+    last = keyframes[-1]
+    if last.camera is None:
+        return Refusal("points cannot be followed without camera_info, focal, or the model's own estimate")
+    pixels, bgr = last.frame.pixels, last.frame.bgr
+    height, width = last.depth.shape
+    map_camera = geometry.scale_intrinsics(last.camera, width, height)
+    seen: list[tuple[Float64Array, Float64Array]] = []
+    for one in keyframes[:-1]:
+        points = triangulate(pixels, one.frame.pixels, np.linalg.inv(one.pose) @ last.pose, last.camera, bgr=bgr)
+        seen.append(pairs(last.depth, map_camera, Ranges(points), inverse=False))
+    values, metres = (np.concatenate(part) for part in zip(*seen))
+    if len(values) < _FEWEST_POINTS:
+        return Refusal(f"{len(values)} points could be followed, {_FEWEST_POINTS} are needed")
+    factor, spread, _ = fit_factor(values, metres)  # type: ignore[misc]
+    if spread > _WIDEST_SPREAD:
+        return Refusal(f"followed points do not fit the depth (spread {spread:.2f})")
+    single = [np.median(metres / values) for values, metres in seen if len(values) >= _FEWEST_OF_A_PAIR]
+    if not _agree(single):
+        return Refusal("keyframes do not agree on the scale: the odometry slips, or the scene moves")
+    return Estimate(last.frame.stamp_ns, Scale(factor), spread)
+
+
+def measure(keyframes: Sequence[Keyframe], views: Sequence[Prediction]) -> Estimate | Refusal:
+    """By the network's positions, which followed points may confirm or contradict, or by those points alone."""
+    by_positions, by_points = compare(keyframes, views), follow(keyframes)
+    if isinstance(by_positions, Refusal) and isinstance(by_points, Refusal):
+        return Refusal(f"{by_positions.reason}; {by_points.reason}")
+    if isinstance(by_positions, Refusal):
+        return by_points
+    if isinstance(by_points, Estimate) and not _agree([by_positions.scale.factor, by_points.scale.factor]):
+        return Refusal("the network's positions and the points that were followed do not agree on the scale")
+    return by_positions
+
+
+def _agree(factors: Sequence[float]) -> bool:
+    return not factors or max(factors) <= _MOST_DISAGREEMENT * min(factors)
+
+
 class OdometrySource:
     """Keyframes by distance; the last few are looked at together in the background."""
 
@@ -125,7 +177,7 @@ class OdometrySource:
         self._run = run
         self._baseline = baseline
         self._keyframes: deque[Keyframe] = deque(maxlen=views)
-        self._waiting: deque[tuple[Frame, Float32Array]] = deque(maxlen=_MOST_WAITING)
+        self._waiting: deque[tuple[Frame, Float32Array, Intrinsics | None]] = deque(maxlen=_MOST_WAITING)
         """Frames whose pose has not come, oldest first."""
         self._fresh = False
         """Whether the last keyframe still waits to be looked at."""
@@ -135,9 +187,9 @@ class OdometrySource:
     def observe(self, frame: Frame, prediction: Prediction, deliver: Deliver) -> None:
         if len(self._waiting) == _MOST_WAITING:
             deliver(Refusal("odometry is behind the pictures"))
-        self._waiting.append((frame, prediction.depth))
+        self._waiting.append((frame, prediction.depth, of_picture(frame, prediction)))
         while self._waiting:
-            frame, depth = self._waiting[0]
+            frame, depth, camera = self._waiting[0]
             pose = self._pose(frame)
             if pose is None:
                 return
@@ -145,7 +197,7 @@ class OdometrySource:
             if isinstance(pose, Refusal):
                 deliver(pose)
             else:
-                self._take(Keyframe(frame, depth, pose), deliver)
+                self._take(Keyframe(frame, depth, camera, pose), deliver)
 
     def _take(self, new: Keyframe, deliver: Deliver) -> None:
         self._follow(new)
@@ -191,7 +243,7 @@ class OdometrySource:
 
     def _look(self, source: deque[Keyframe], keyframes: list[Keyframe], deliver: Deliver) -> None:
         pictures = [one.frame.pixels for one in keyframes]
-        reading = compare(keyframes, self._net().infer_views(pictures, bgr=keyframes[-1].frame.bgr, fill_sky=False))
+        reading = measure(keyframes, self._net().infer_views(pictures, bgr=keyframes[-1].frame.bgr, fill_sky=False))
         if isinstance(reading, Estimate) and source is self._keyframes:
             self._measured = keyframes[-1], reading
         deliver(reading)

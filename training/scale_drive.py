@@ -1,0 +1,207 @@
+"""Metres by every source on drives through held-out scenes, with the nano nets: accuracy and cost beside the nested pair on every frame.
+
+    python -m training.scale_drive --any-view nano-any-view.gguf --metric nano-metric.gguf
+
+Keyframes come back two frames late, as in a running node. The errors of `camera_height` and `odometry` are those of the scale, against the
+best one for each frame, after the first five metres. The tables are Markdown. `--cost-only` times any pair of models on noise.
+"""
+
+import argparse
+import math
+import time
+from collections import deque
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from depth_anything_ros import Engine, Frame
+from depth_anything_ros.ros.camera_bag import Shot
+from depth_anything_ros.scale.ground_plane import CameraHeight, CameraHeightSource
+from depth_anything_ros.scale.metric_model import MetricModelSource
+from depth_anything_ros.scale.odometry import OdometrySource
+from depth_anything_ros.scale.options import ScaleOptions
+from depth_anything_ros.scale.tracker import ScaleTracker
+from depth_anything_ros.types import Intrinsics, Wanted
+
+from .dataset import SPLITS
+from .drive import poses
+from .scenes import cameras, layouts, render, sensor
+from .score import abs_rel, best_scale
+
+RATE = 10.0  # pictures per second
+STEP = 0.08  # metres per picture
+WARM_UP = 5.0  # metres
+LATE = 2  # frames from a keyframe to its result
+EVERY = 10
+
+
+class LateRunner:
+    """Runs one job at a time, `LATE` frames after it was given; `step` counts frames."""
+
+    def __init__(self):
+        self.waiting = deque()
+        self.seconds = 0.0
+
+    def __call__(self, job):
+        if self.waiting:
+            return False
+        self.waiting.append([LATE, job])
+        return True
+
+    def step(self):
+        for entry in self.waiting:
+            entry[0] -= 1
+        while self.waiting and self.waiting[0][0] <= 0:
+            began = time.perf_counter()
+            self.waiting.popleft()[1]()
+            self.seconds += time.perf_counter() - began
+
+
+def drive(seed, longest, size):
+    """Shots of one way, `STEP` metres apart, and the height of its camera; None where the scene has no way of 8 metres."""
+    world = layouts.build(seed, held_out=True)
+    height = math.sqrt(world.heights[0] * world.heights[1])
+    ends = list(poses(layouts.build(seed, held_out=True), 2, height, longest / 0.6))
+    frames = int(np.linalg.norm(ends[1][:3, 3] - ends[0][:3, 3]) / STEP)
+    if frames * STEP < 8.0:
+        return None
+    width, rows = size
+    focal = cameras.focal_from(width, math.radians(75.0))
+    camera = Intrinsics(width, rows, focal, focal, (width - 1) / 2, (rows - 1) / 2)
+    found = []
+    for pose in poses(layouts.build(seed, held_out=True), frames, height, longest / 0.6):
+        picture = render.render(world, cameras.Camera(width, rows, focal, pose))
+        rgb = sensor.develop(picture.rgb, np.random.default_rng(seed))
+        found.append(Shot(rgb, camera, np.where(picture.sky, np.inf, picture.depth).astype(np.float32), pose))
+    return found, height
+
+
+def watch(tracker, runner, shots, predictions):
+    """Scale of every frame (NaN while it is not known), with depth from `predictions`."""
+    scales = []
+    for number, (shot, prediction) in enumerate(zip(shots, predictions)):
+        runner.step()
+        frame = Frame(shot.rgb, False, shot.intrinsics, round(number / RATE * 1e9), "camera_optical_frame")
+        scale = tracker.scale_of(frame, prediction)
+        scales.append(math.nan if scale is None else scale.factor)
+    return np.array(scales)
+
+
+def trackers(fast, slow, shots, height, options):
+    """Name -> (tracker, runner) of every source."""
+    runners = {name: LateRunner() for name in ("metric_model", "camera_height", "odometry")}
+    by_stamp = {round(number / RATE * 1e9): shot for number, shot in enumerate(shots)}
+
+    def ground(frame):
+        return CameraHeight(height, -by_stamp[frame.stamp_ns].pose[2, :3], math.radians(12.0))
+
+    sources = {
+        "metric_model": MetricModelSource(lambda: slow, EVERY, runners["metric_model"]),
+        "camera_height": CameraHeightSource(ground),
+        "odometry": OdometrySource(
+            lambda: fast,
+            lambda frame: by_stamp[frame.stamp_ns].pose,
+            runners["odometry"],
+            views=options.odometry_views,
+            baseline=options.odometry_baseline,
+        ),
+    }
+    return {name: (ScaleTracker(name, source, options), runners[name]) for name, source in sources.items()}
+
+
+def truth(shot, size):
+    return cv2.resize(shot.depth, size, interpolation=cv2.INTER_NEAREST)
+
+
+def one_drive(fast, slow, pair, shots, height, options):
+    """Line of the table for one drive."""
+    predictions = [fast.infer(shot.rgb, fill_sky=False) for shot in shots]
+    size = (predictions[0].width, predictions[0].height)
+    true = np.stack([truth(shot, size) for shot in shots])
+    relative = np.stack([one.depth for one in predictions])
+    nested = np.stack([pair.infer(shot.rgb, fill_sky=False).depth for shot in shots])
+    best = best_scale(relative, true)[:, 0, 0]
+    scales = {
+        name: watch(tracker, runner, shots, predictions) for name, (tracker, runner) in trackers(fast, slow, shots, height, options).items()
+    }
+    known = np.isfinite(scales["metric_model"])
+    mine = abs_rel(relative[known] * scales["metric_model"][known, None, None], true[known])
+    theirs = abs_rel(nested[known], true[known])
+    late = np.arange(len(shots)) * STEP >= WARM_UP
+    errors = {name: np.abs(np.log(scales[name][late] / best[late])) for name in ("camera_height", "odometry")}
+    return (
+        mine,
+        theirs,
+        {name: (np.nanmedian(one) if np.isfinite(one).any() else math.nan) for name, one in errors.items()},
+        {name: float(np.mean(np.isfinite(one))) for name, one in errors.items()},
+    )
+
+
+def cost(fast, slow, shots, rounds=5):
+    """Milliseconds per frame of the fast net alone and with keyframes of one in ten, interleaved; medians over the rounds."""
+    alone, both = [], []
+    frames = [Frame(shot.rgb, False, shot.intrinsics, number, "") for number, shot in enumerate(shots[:EVERY])]
+    wanted = Wanted(confidence=True, sky=True, pose=True)
+    for _ in range(rounds + 1):
+        began = time.process_time()
+        for frame in frames:
+            fast.infer(frame.pixels, wanted=wanted, fill_sky=False)
+        between = time.process_time()
+        source = MetricModelSource(lambda: slow, EVERY, lambda job: job() or True)
+        for frame in frames:
+            source.observe(frame, fast.infer(frame.pixels, wanted=wanted, fill_sky=False), lambda reading: None)
+        alone.append((between - began) / EVERY)
+        both.append((time.process_time() - between) / EVERY)
+    return np.median(alone[1:]) * 1e3, np.median(both[1:]) * 1e3
+
+
+def accuracy(any_view, metric, drives, size):
+    options, rows = ScaleOptions(), []
+    seed = SPLITS["test"][0] + 600_000  # used by nothing else
+    print(
+        "| scene | metres driven | AbsRel nested, every frame | AbsRel metric_model, 1 in 10 | ratio | camera_height off | odometry off |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    with (
+        Engine.load(any_view, threads=1) as fast,
+        Engine.load(metric, threads=1) as slow,
+        Engine.load(any_view, threads=1, metric_model=metric) as pair,
+    ):
+        while len(rows) < drives:
+            seed += 1
+            found = drive(seed, 12.0, size)
+            if found is None:
+                continue
+            shots, height = found
+            mine, theirs, errors, shares = one_drive(fast, slow, pair, shots, height, options)
+            rows.append((mine, theirs, errors["camera_height"], errors["odometry"]))
+            off = " | ".join(f"{errors[name]:.3f} (known {shares[name]:.0%})" for name in ("camera_height", "odometry"))
+            print(f"| {seed} | {len(shots) * STEP:.1f} | {theirs:.3f} | {mine:.3f} | {mine / theirs:.2f} | {off} |", flush=True)
+    table = np.array(rows)
+    print(
+        f"| all | | {table[:, 1].mean():.3f} | {table[:, 0].mean():.3f} | {table[:, 0].mean() / table[:, 1].mean():.2f} "
+        f"| median {np.nanmedian(table[:, 2]):.3f} | median {np.nanmedian(table[:, 3]):.3f} |"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--any-view", type=Path, required=True)
+    parser.add_argument("--metric", type=Path, required=True)
+    parser.add_argument("--drives", type=int, default=6)
+    parser.add_argument("--size", type=int, nargs=2, default=(320, 240), metavar=("WIDTH", "HEIGHT"))
+    parser.add_argument("--cost-only", action="store_true")
+    options = parser.parse_args()
+    if not options.cost_only:
+        accuracy(options.any_view, options.metric, options.drives, options.size)
+    width, height = options.size
+    noise = np.random.default_rng(0).integers(0, 256, (EVERY, height, width, 3), np.uint8)
+    camera = Intrinsics(width, height, 0.65 * width, 0.65 * width, (width - 1) / 2, (height - 1) / 2)
+    with Engine.load(options.any_view, threads=1) as fast, Engine.load(options.metric, threads=1) as slow:
+        alone, both = cost(fast, slow, [Shot(one, camera) for one in noise])
+    print(f"\nCPU milliseconds per frame: {alone:.1f} alone, {both:.1f} with keyframes of 1 in {EVERY} (x {both / alone:.2f})")
+
+
+if __name__ == "__main__":
+    main()
