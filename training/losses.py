@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 CANONICAL_FOCAL = 300.0  # the metric net gives depth for this focal length in pixels
-CONFIDENCE_PRIOR = 0.2  # weight of log confidence: an error of this size in log depth has confidence 1
+CONFIDENCE_PRIOR = 0.5  # weight of log confidence: an error of this size in log depth has confidence 1
 
 
 def masked_mean(values, mask):
@@ -83,8 +83,8 @@ def any_view(logits, batch):
         "depth": masked_mean(magnitude(error), valid),
         "gradient": 0.5 * gradient(error, valid),
         "sky": 0.1 * beyond(logits["depth"], target, ~valid) + 0.02 * masked_mean(confidence - 1, ~valid),
-        "confidence": 0.5 * masked_mean(weighted, valid),
-        "field": 0.5 * (pose[..., 7:] - wanted[..., 7:]).abs().mean(),
+        "confidence": 0.3 * masked_mean(weighted, valid),
+        "field": 1.5 * (pose[..., 7:] - wanted[..., 7:]).abs().mean(),
         "pose": 0.5 * (pose[..., :3] - wanted[..., :3]).abs().clamp(max=3.0).mean() + (quaternion - wanted[..., 3:7]).abs().mean(),
     }
 
