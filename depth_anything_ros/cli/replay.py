@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.replay.progress import Progress
     from depth_anything_ros.replay.run import replay
     from depth_anything_ros.replay.source import SourceOptions
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = _options(arguments)
     with stop_request() as stopping:
         try:
-            summary = replay(source, options, stopping)
+            summary = replay(source, options, stopping, Progress(sys.stderr))
         except CancelledError:
             if not stopping():
                 raise

@@ -105,8 +105,8 @@ def in_band(true: NDArray[np.float64], low: float, high: float) -> NDArray[np.bo
 class Drift:
     """How the scale of single frames moves."""
 
-    per_minute: float
-    """Trend as a factor per minute, 1 is none (least squares through the logarithms); NaN for fewer than three frames."""
+    total: float
+    """Trend from the first frame to the last as a factor, 1 is none (least squares through the logarithms); NaN for fewer than three."""
     spread: float
     """Standard deviation of the logarithms about the trend: 0.01 is one percent."""
 
@@ -119,4 +119,4 @@ class Drift:
             return cls(math.nan, math.nan)
         slope, offset = np.polyfit(times - times[0], logs, 1)
         rest = logs - (slope * (times - times[0]) + offset)
-        return cls(float(np.exp(60.0 * slope)), float(np.std(rest)))
+        return cls(float(np.exp(slope * np.ptp(times))), float(np.std(rest)))

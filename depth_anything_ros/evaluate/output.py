@@ -45,7 +45,7 @@ def _about_scale(evaluation: Evaluation) -> list[str]:
         "frame": "each frame at its own best scale",
     }[evaluation.align]
     drift = evaluation.drift
-    trend = f"{100.0 * (drift.per_minute - 1.0):+.2f} % a minute, {100.0 * drift.spread:.2f} % about the trend"
+    trend = f"{100.0 * (drift.total - 1.0):+.2f} % from the first to the last frame, {100.0 * drift.spread:.2f} % about that trend"
     return [
         f"{len(evaluation.frames)} frames with truth, {evaluation.unpaired} without; {applied}",
         f"drift of the scale: {trend if drift.spread == drift.spread else 'not known, fewer than three frames'}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TextIO
 
@@ -10,11 +9,11 @@ _BAR = 24
 
 
 class Progress:
-    """On a terminal one line that is written over, elsewhere a line every few seconds."""
+    """On a terminal one line that is written over, elsewhere a line every few seconds. stream: where to; None for nowhere."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
-        self._terminal = stream.isatty()
+        self._terminal = stream is not None and stream.isatty()
         self._period = 0.2 if self._terminal else 5.0
         self._total = self._done = self._before = 0
         self._began = self._shown = time.monotonic()
@@ -25,7 +24,7 @@ class Progress:
         self._began = self._shown = time.monotonic()
 
     def say(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        self._print(text, "\n")
 
     def advance(self, count: int) -> None:
         self._done += count
@@ -37,7 +36,7 @@ class Progress:
     def end(self) -> None:
         if self._terminal and self._total:
             self._show(time.monotonic())
-            print(file=self._stream, flush=True)
+            self._print("", "\n")
 
     def _show(self, now: float) -> None:
         rate = (self._done - self._before) / max(now - self._began, 1e-3)
@@ -45,9 +44,13 @@ class Progress:
         text = f"{self._done}/{self._total} frames, {rate:.1f} fps, {_clock(left)} to go"
         if self._terminal:
             full = _BAR * self._done // max(self._total, 1)
-            print(f"\r[{'#' * full}{'.' * (_BAR - full)}] {text}   ", end="", file=self._stream, flush=True)
+            self._print(f"\r[{'#' * full}{'.' * (_BAR - full)}] {text}   ", "")
         else:
             self.say(text)
+
+    def _print(self, text: str, end: str) -> None:
+        if self._stream is not None:
+            print(text, end=end, file=self._stream, flush=True)
 
 
 def _clock(seconds: float) -> str:

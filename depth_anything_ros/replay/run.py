@@ -51,7 +51,7 @@ def replay(
     source: SourceOptions,
     options: ReplayOptions,
     stopping: Callable[[], bool] = lambda: False,
-    progress: Progress | None = None,
+    progress: Progress = Progress(None),
     load_engine: LoadEngine = load_native,
 ) -> Summary:
     """Depth for a recording, as the bag `options.output`, which appears when it is whole. What a killed run has done is not done again.
@@ -60,7 +60,6 @@ def replay(
     OptionError, ModelError, DeviceError.
     """
     started = time.perf_counter()
-    progress = progress or Progress()
     model = resolve_model(options.node.model).absolute()
     options = replace(options, node=replace(options.node, model=str(model)))
     with Journal(options.output, _identity(source, options, model)) as journal:

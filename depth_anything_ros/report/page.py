@@ -93,7 +93,7 @@ def _accuracy(evaluation: Evaluation) -> str:
     bands = {f"{low:g} to {high:g} m": sums for (low, high), sums in evaluation.bands.items() if sums.pixels}
     rows = "".join(_row(name, sums) for name, sums in {"all": evaluation.total, **bands}.items())
     drift = evaluation.drift
-    trend = "" if math.isnan(drift.spread) else f" Its scale drifts by {100 * (drift.per_minute - 1):+.2f} % a minute."
+    trend = "" if math.isnan(drift.spread) else f" Its scale drifts by {100 * (drift.total - 1):+.2f} %."
     applied = {"none": "no scale applied", "recording": f"brought to metres by one scale, {evaluation.scale:.4g}"}[evaluation.align]
     compared = f"{evaluation.depth} against {evaluation.truth}: {len(evaluation.frames)} frames, {applied}.{trend}"
     return (

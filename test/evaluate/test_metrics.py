@@ -83,8 +83,8 @@ def test_scale_is_the_median_ratio() -> None:
 def test_drift_of_a_growing_scale() -> None:
     seconds = np.arange(0.0, 120.0, 0.5)
     drift = Drift.of(seconds, 2.0 * 1.05 ** (seconds / 60.0))
-    assert drift.per_minute == pytest.approx(1.05) and drift.spread == pytest.approx(0.0, abs=1e-9)
+    assert drift.total == pytest.approx(1.05 ** (seconds[-1] / 60.0)) and drift.spread == pytest.approx(0.0, abs=1e-9)
     noise = np.exp(np.random.default_rng(0).normal(0.0, 0.02, seconds.size))
     noisy = Drift.of(seconds, 2.0 * 1.05 ** (seconds / 60.0) * noise)
-    assert noisy.per_minute == pytest.approx(1.05, abs=0.01) and noisy.spread == pytest.approx(0.02, rel=0.15)
-    assert math.isnan(Drift.of([0.0, 1.0], [1.0, 1.0]).per_minute)
+    assert noisy.total == pytest.approx(drift.total, abs=0.02) and noisy.spread == pytest.approx(0.02, rel=0.15)
+    assert math.isnan(Drift.of([0.0, 1.0], [1.0, 1.0]).total)
