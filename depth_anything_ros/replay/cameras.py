@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.source import Source
 from depth_anything_ros.ros import calibration
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.message_types import ros2_types
+from depth_anything_ros.ros.picture import COMPRESSED
+from depth_anything_ros.ros.picture import RAW as IMAGE
 
-IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 _SUFFIX = "/compressed"
 _OURS = ("/depth/sky_mask", "/depth/color", "/depth/color/compressed", "/rgb/image_rect_color")
 """Ends of output topics that hold pictures."""
@@ -36,20 +37,30 @@ class Camera:
         return self.image.removesuffix(_SUFFIX) if self.type == COMPRESSED else self.image
 
 
-def find_cameras(source: Source, names: Sequence[str], namespace: str | None) -> tuple[Camera, ...]:
-    """The named image topics or, without names, the only one that holds pictures.
+def find_cameras(source: Source, options: ReplayOptions) -> tuple[Camera, ...]:
+    """The named image topics, else those of the parameter `cameras`, else the only topic that holds pictures.
 
     Raises InputError ``input.bag`` (no pictures), OptionError (a name that is no image topic, or several topics to choose from).
     """
     pictures = {name: topic.count for name, topic in source.topics.items() if topic.type in (IMAGE, COMPRESSED)}
+    compressed = options.node.image_transport == "compressed"
+    names = list(options.images) or _of_parameter(options, compressed)
     if wrong := [name for name in names if name not in pictures]:
         raise OptionError("option.unknown", f"{wrong[0]} is no image topic of the recording; it has {', '.join(pictures) or 'none'}.")
     if empty := [name for name in names if not pictures[name]]:
         raise InputError("input.bag", f"The image topic {empty[0]} has no messages.")
-    chosen = list(names) or _only(_candidates(source, pictures), pictures)
-    if len(chosen) > 1 and namespace is not None:
-        raise OptionError("option.range", "--namespace is for one camera; several keep those of their image topics.")
-    return tuple(_camera(source, name, namespace) for name in dict.fromkeys(chosen))
+    chosen = dict.fromkeys(names or _only(_candidates(source, pictures, compressed), pictures))
+    if options.images and len(chosen) > 1 and options.namespace is not None:
+        raise OptionError("option.range", "--namespace is for one image topic; several keep their own.")
+    namespace = options.namespace if options.images or not names else None
+    return tuple(_camera(source, name, namespace) for name in chosen)
+
+
+def _of_parameter(options: ReplayOptions, compressed: bool) -> list[str]:
+    """Topics of the node's `cameras` in its namespace; none for the one camera without a name."""
+    parts = [(options.namespace or "").strip("/"), "", "image", "compressed" if compressed else ""]
+    named = [name for name in options.node.cameras if name]
+    return ["/" + "/".join(filter(None, [parts[0], name, *parts[2:]])) for name in named]
 
 
 def _camera(source: Source, image: str, namespace: str | None) -> Camera:
@@ -59,13 +70,14 @@ def _camera(source: Source, image: str, namespace: str | None) -> Camera:
     return Camera(image, kind, calibration.sibling(base), own)
 
 
-def _candidates(source: Source, pictures: dict[str, int]) -> list[str]:
-    """Topics with pictures that are no depth images; of a picture in both forms the plain one; our own outputs only without others."""
+def _candidates(source: Source, pictures: dict[str, int], compressed: bool) -> list[str]:
+    """Topics with pictures that are no depth images; of a picture in both forms one; our own outputs only without others."""
     reader = BagMessages(ros2_types())
     found = []
     for name, count in pictures.items():
         kind = source.topics[name].type
-        if not count or (kind == COMPRESSED and pictures.get(name.removesuffix(_SUFFIX))):
+        other = pictures.get(name.removesuffix(_SUFFIX) if kind == COMPRESSED else name + _SUFFIX)
+        if not count or (other and compressed != (kind == COMPRESSED)):
             continue
         message = next(iter(source.messages([name])), None)
         if message is not None and (kind == COMPRESSED or reader.read(message.data, kind).encoding not in _DEPTH_ENCODINGS):

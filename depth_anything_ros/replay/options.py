@@ -45,10 +45,10 @@ class ReplayOptions:
     def __post_init__(self) -> None:
         _check(bool(self.node.model), "a model is needed: --model, or parameter model in a parameter file")
         source, temporal = self.node.processing.scale_source, self.node.temporal
-        _check(source in ("model", "constant"), f"scale.source {source} is for the live node; a replay knows model and constant")
+        _check(source in ("model", "constant"), f"parameter scale.source {source} is for the live node; a replay knows model and constant")
         _check(
             not (temporal.scale or temporal.depth),
-            "temporal.scale and temporal.depth are for the live node; a replay takes each picture alone",
+            "parameters temporal.scale and temporal.depth are for the live node; here each picture stands alone",
         )
         _check(self.every >= 1, f"every {self.every} must be 1 or more")
         _check(0.0 <= self.start < float("inf"), f"from {self.start:g} must be 0 or more seconds")

@@ -23,8 +23,8 @@ from depth_anything_ros.replay.workers import Job, LoadEngine, run_here, run_pro
 from depth_anything_ros.ros.bag_reader import BagReader
 from depth_anything_ros.ros.node import load_native
 
-_WITHOUT_EFFECT = ("threads", "nice", "autostart", "model")
-"""Parameters that the numbers do not depend on (the model is told by its file)."""
+_LIVE_ONLY = ("threads", "nice", "autostart", "max_rate", "max_age", "points_rate", "snapshot_folder", "model", "metric_model")
+"""Parameters that the numbers do not depend on (the models are told by their files)."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def replay(
 def _planned(source: SourceOptions, options: ReplayOptions, journal: Journal, progress: Progress) -> Plan:
     progress.say(f"reading {source.path} ...")
     with open_source(source) as recording:
-        plan = make_plan(recording, find_cameras(recording, options.images, options.namespace), options)
+        plan = make_plan(recording, find_cameras(recording, options), options)
     journal.save(plan)
     return plan
 
@@ -137,12 +137,13 @@ def _summary_from(values: dict) -> Summary:
 
 def _identity(source: SourceOptions, options: ReplayOptions, model: Path) -> dict[str, str]:
     """All that the numbers depend on, in words."""
-    node = {name: value for name, value in asdict(options.node).items() if name not in _WITHOUT_EFFECT}
+    node = {name: value for name, value in asdict(options.node).items() if name not in _LIVE_ONLY}
     asked = {name: value for name, value in asdict(options).items() if name not in ("node", "jobs", "cluster", "output")}
     return {
         "version": __version__,
         "recording": _state(source.path.expanduser().absolute()),
         "model": _state(model),
+        "metric model": _state(resolve_model(options.node.metric_model).absolute()) if options.node.metric_model else "",
         **{name: str(value) for name, value in asdict(source).items() if name != "path"},
         **{f"parameter {name}": str(value) for name, value in node.items()},
         **{f"option {name}": str(value) for name, value in asked.items()},

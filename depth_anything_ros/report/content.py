@@ -213,7 +213,7 @@ class _Gatherer:
                     message = self._messages.read(one.data, kind)
                     stamp = stamp_ns(message.header.stamp)
                     if stamp in stamps:
-                        frame = maker.picture(message, maker.view(message, None, 0.0)).frame
+                        frame = maker.picture(message, None, 0.0).frame
                         found[stamp] = frame.pixels[:, :, ::-1] if frame.bgr else frame.pixels
                 except InputError:
                     continue  # the replay has counted and named it

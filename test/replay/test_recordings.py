@@ -6,11 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
+import cv2
 import pytest
 from bag_tools import START_NS, TYPES, verb, write_bag, write_mcap, write_unclosed_sqlite
 from bag_tools import some_messages as bag_messages
 from mcap.writer import CompressionType
-from replay_tools import IMAGE, KINDS, camera_messages, image, read, run, stamp, stamps, write
+from replay_tools import IMAGE, KINDS, camera_messages, cdr, header, image, pixels, read, run, stamp, stamps, write
 from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.rosbag2 import Reader
 from toy_model import SMALLEST_ANY_VIEW, write_toy_model
@@ -188,3 +189,37 @@ def test_names_on_the_command_line(tmp_path: Path, name: str) -> None:
         assert process.returncode == 0, err
     assert read(home / "out").keys() == read(home / "relative out").keys()
     assert len(read(home / "out")["/cam/relative/image"]) == 3
+
+
+def compressed(index: int) -> bytes:
+    """The picture as PNG, which loses nothing."""
+    data = cv2.imencode(".png", pixels(index)[:, :, ::-1])[1].ravel()
+    return cdr("sensor_msgs/msg/CompressedImage", header=header(index), format="rgb8; png compressed bgr8", data=data)
+
+
+def test_compressed_pictures(tmp_path: Path) -> None:
+    plain, packed = "/cam/image_rect", "/cam/image_rect/compressed"
+    kinds = {plain: KINDS[IMAGE], packed: "sensor_msgs/msg/CompressedImage"}
+    both = [(packed, START_NS + index, compressed(index)) for index in range(4)] + [(plain, START_NS + 9, image(5))]
+    recording = write(tmp_path / "in", both, kinds=kinds)
+    run(recording, tmp_path / "packed", node={"focal": 300.0, "image_transport": "compressed"}, keep=("none",))
+    run(recording, tmp_path / "named", images=(packed,), node={"focal": 300.0}, keep=("none",))
+    assert read(tmp_path / "packed")["/cam/depth/image_rect"] == read(tmp_path / "named")["/cam/depth/image_rect"]
+    assert stamps(read(tmp_path / "named")["/cam/depth/image_rect"]) == [stamp(index) for index in range(4)]
+    run(recording, tmp_path / "plain", node={"focal": 300.0}, keep=("none",))
+    assert stamps(read(tmp_path / "plain")["/cam/depth/image_rect"]) == [stamp(5)]
+    raw = write(tmp_path / "raw", [(plain, START_NS + index, image(index)) for index in range(4)], kinds={plain: KINDS[IMAGE]})
+    run(raw, tmp_path / "of_raw", node={"focal": 300.0}, keep=("none",))
+    assert read(tmp_path / "of_raw")["/cam/depth/image_rect"] == read(tmp_path / "named")["/cam/depth/image_rect"]
+
+
+def test_cameras_of_the_parameter(tmp_path: Path) -> None:
+    kinds = {f"/robot/{name}/image": KINDS[IMAGE] for name in ("front", "left", "back")}
+    recording = write(tmp_path / "in", [(topic, START_NS + index, image(index)) for index, topic in enumerate(kinds)], kinds=kinds)
+    node = {"cameras": ("front", "left"), "focal": 300.0}
+    run(recording, tmp_path / "out", namespace="/robot", node=node, keep=("none",))
+    found = read(tmp_path / "out")
+    assert stamps(found["/robot/front/depth/image_rect"]) == [stamp(0)]
+    assert not any(topic.startswith("/robot/back") for topic in found) and any(topic.startswith("/robot/left/") for topic in found)
+    with pytest.raises(OptionError, match="/front/image is no image topic"):
+        run(recording, tmp_path / "nothing", node=node)
