@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from box_room import CAMERA, look, pose_at
+from box_room import CAMERA, look, pose_at, rays_of
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from rig import Rig, image_message, info_message, values_of
@@ -86,3 +86,8 @@ def cloud(points: np.ndarray, stamp: int, frame: str) -> PointCloud2:
     message.fields = [PointField(name=name, offset=4 * i, datatype=PointField.FLOAT32, count=1) for i, name in enumerate("xyz")]
     message.data.frombytes(points.astype("<f4").tobytes())
     return message
+
+
+def points_of(x: float) -> np.ndarray:
+    """[n, 3] points of the room that a camera at x sees, in its optical frame."""
+    return (rays_of(CAMERA) * truth(x)[..., np.newaxis])[4::7, 3::5].reshape(-1, 3)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from rig import NodeProcess, Rig, image_message, values_of
+from box_room import CAMERA
+from rig import NodeProcess, Rig, image_message, info_message, values_of
 from room_engine import picture_at
-from room_robot import HEIGHT, UNIT, Robot, truth
-from sensor_msgs.msg import CameraInfo
+from room_robot import HEIGHT, UNIT, Robot, cloud, points_of, truth
+from sensor_msgs.msg import CameraInfo, PointCloud2
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=small.gguf")
@@ -120,3 +121,25 @@ def test_a_storm_of_scale_parameters(rig: Rig, start: Start) -> None:
     assert turn > 8 and node.running and "Frame lost" not in node.log
     assert "scale.window" in rig.set_parameters({"scale.window": float("nan")})
     assert "scale.value" in rig.set_parameters({"scale.source": "constant", "scale.value": 0.0})
+
+
+def test_each_camera_has_a_scale_of_its_own(rig: Rig, start: Start) -> None:
+    """Two cameras on one engine: the same units, measurements beside the left one only."""
+    start(*MODEL, "-p", "cameras:=[left, right]", "-p", "scale.source:=range", room={"unit": UNIT})
+    rig.listen("left/depth/image_rect", "right/depth/image_rect", "right/relative/image", "left/depth/scale", "right/depth/scale")
+    cameras = {name: rig.camera(f"{name}/image") for name in ("left", "right")}
+    infos = {name: rig.camera(f"{name}/camera_info", CameraInfo) for name in ("left", "right")}
+    clouds = rig.camera("left/scale/points", PointCloud2)
+    rig.wait_for_node(*cameras.values(), *infos.values(), clouds)
+    for number in range(1, 9):
+        clouds.publish(cloud(points_of(0.0), number * 10**8, "cam_optical"))
+        for name, camera in cameras.items():
+            infos[name].publish(info_message((64, 48), number * 10**8, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy))
+            rig.spin(0.05)
+            camera.publish(image_message(picture_at(0.0, z=HEIGHT), number * 10**8))
+        rig.until(lambda number=number: len(rig.received["right/relative/image"]) >= number, 10.0)
+    rig.until(lambda: bool(rig.received["left/depth/image_rect"]), 10.0)
+    np.testing.assert_allclose(values_of(rig.received["left/depth/image_rect"][-1]), truth(0.0), rtol=0.01)
+    assert not rig.received["right/depth/image_rect"]
+    (status,) = rig.received["right/depth/scale"][-1].status
+    assert status.name.endswith("scale right") and "no scale/scan" in {pair.key: pair.value for pair in status.values}["reason"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from box_room import CAMERA, pose_at, rays_of
+from box_room import CAMERA, pose_at
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rig import LATCHED, NodeProcess, Rig, info_message, values_of
-from room_robot import HEIGHT, UNIT, Robot, cloud, stamped, transform, truth
+from room_robot import HEIGHT, UNIT, Robot, cloud, points_of, stamped, transform, truth
 from sensor_msgs.msg import CameraInfo, Image, LaserScan, PointCloud2, Range
 
 Start = Callable[..., NodeProcess]
@@ -106,10 +106,6 @@ def test_a_laser_scan_through_tf(rig: Rig, start: Start) -> None:
     depth = robot.drive(8)
     assert depth is not None
     np.testing.assert_allclose(depth, truth(-1.5 + 0.06 * 7), rtol=0.02)
-
-
-def points_of(x: float) -> np.ndarray:
-    return (rays_of(CAMERA) * truth(x)[..., np.newaxis])[4::7, 3::5].reshape(-1, 3)
 
 
 def test_a_cloud_in_the_cameras_frame_needs_no_tf(rig: Rig, start: Start) -> None:
