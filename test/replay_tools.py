@@ -57,12 +57,12 @@ def image(index: int, encoding: str = "rgb8", size: tuple[int, int] = (32, 24)) 
     return cdr(KINDS[IMAGE], header=header(index), height=height, width=width, encoding=encoding, is_bigendian=0, step=step, data=data)
 
 
-def info(index: int, focal: float = 300.0, size: tuple[int, int] = (32, 24)) -> bytes:
+def info(index: int, focal: float = 300.0, size: tuple[int, int] = (32, 24), d: Sequence[float] = (0.0,) * 5) -> bytes:
     width, height = size
     roi = TYPES.types["sensor_msgs/msg/RegionOfInterest"](x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
     k = np.array([focal, 0, 16, 0, focal, 12, 0, 0, 1.0])
     p = np.array([focal, 0, 16, 0, 0, focal, 12, 0, 0, 0, 1.0, 0])
-    fields = {"distortion_model": "plumb_bob", "d": np.zeros(5), "k": k, "r": np.eye(3).ravel(), "p": p}
+    fields = {"distortion_model": "plumb_bob", "d": np.array(d), "k": k, "r": np.eye(3).ravel(), "p": p}
     return cdr(KINDS[INFO], header=header(index), height=height, width=width, **fields, binning_x=0, binning_y=0, roi=roi)
 
 

@@ -22,23 +22,28 @@ NODE = "import sys; from depth_anything_ros.ros.node import main; sys.exit(main(
 PARAMETERS = {
     "metric": {"resolution": 84, "depth.min": 0.1, "sky.policy": "nan"},
     "any_view": {"resolution": 84, "scale.source": "constant", "scale.value": 2.5, "depth.encoding": "16UC1"},
+    "distorted": {"resolution": 84, "depth.upsample": "guided"},
 }
-MODELS = {"metric": metric_model, "any_view": any_view_model}
+MODELS = {"metric": metric_model, "any_view": any_view_model, "distorted": metric_model}
+IMAGES = {"metric": IMAGE, "any_view": IMAGE, "distorted": "/cam/image_raw"}
+LENSES = {"metric": (0.0,) * 5, "any_view": (0.0,) * 5, "distorted": (-0.2, 0.03, 0.001, -0.002, 0.0)}
+EXTRA = {"metric": "/cam/depth/sky_mask", "any_view": "/cam/depth/confidence", "distorted": "/cam/rgb/image_rect_color"}
 
 
-def messages() -> list[tuple[str, int, bytes]]:
+def messages(kind: str) -> list[tuple[str, int, bytes]]:
     found = []
     for index in range(COUNT):
         time_ns = START_NS + index * 400_000_000
-        found += [(INFO, time_ns, info(index, 80.0 + index, SIZE)), (IMAGE, time_ns + 1000, image(index, size=SIZE))]
+        found.append((INFO, time_ns, info(index, 80.0 + index, SIZE, LENSES[kind])))
+        found.append((IMAGES[kind], time_ns + 1000, image(index, size=SIZE)))
     return found
 
 
-def played_live(tmp_path: Path, recording: Path, parameters: Path, topics: list[str]) -> Path:
+def played_live(tmp_path: Path, recording: Path, parameters: Path, image_topic: str, topics: list[str]) -> Path:
     """The bag recorded from a real node that listened to the played recording."""
     domain = int(os.environ["ROS_DOMAIN_ID"])
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    remaps = ["-r", "__ns:=/cam", "-r", f"image:={IMAGE}", "--params-file", str(parameters)]
+    remaps = ["-r", "__ns:=/cam", "-r", f"image:={image_topic}", "--params-file", str(parameters)]
     log = (tmp_path / "node.log").open("w")
     node = subprocess.Popen([sys.executable, "-c", NODE, "--ros-args", *remaps], env=environment, stdout=log, stderr=log)
     recorder = verb("record", "-o", tmp_path / "live", "--until-idle", 4, *topics, domain=domain)
@@ -47,7 +52,7 @@ def played_live(tmp_path: Path, recording: Path, parameters: Path, topics: list[
         while "ready in" not in (tmp_path / "node.log").read_text():
             assert node.poll() is None and time.monotonic() < end, (tmp_path / "node.log").read_text()
             time.sleep(0.05)
-        player = verb("play", recording, "--wait-for", IMAGE, INFO, "--wait", 20, domain=domain)
+        player = verb("play", recording, "--wait-for", image_topic, INFO, "--wait", 20, domain=domain)
         assert player.wait(60) == 0
         assert recorder.wait(60) == 0
         return tmp_path / "live"
@@ -65,13 +70,13 @@ def played_live(tmp_path: Path, recording: Path, parameters: Path, topics: list[
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_same_bits_as_live(tmp_path: Path, kind: str) -> None:
-    recording = write(tmp_path / "in", messages(), kinds={INFO: "sensor_msgs/msg/CameraInfo", IMAGE: "sensor_msgs/msg/Image"})
+    kinds = {INFO: "sensor_msgs/msg/CameraInfo", IMAGES[kind]: "sensor_msgs/msg/Image"}
+    recording = write(tmp_path / "in", messages(kind), kinds=kinds)
     model = MODELS[kind](tmp_path)
     parameters = tmp_path / "parameters.yaml"
     parameters.write_text(json.dumps({"/**": {"ros__parameters": {"model": str(model), **PARAMETERS[kind]}}}))
-    extra = "/cam/depth/sky_mask" if kind == "metric" else "/cam/depth/confidence"
-    topics = ["/cam/depth/image_rect", "/cam/depth/camera_info", "/cam/points", extra]
-    live = read(played_live(tmp_path, recording, parameters, topics))
+    topics = ["/cam/depth/image_rect", "/cam/depth/camera_info", "/cam/points", EXTRA[kind]]
+    live = read(played_live(tmp_path, recording, parameters, IMAGES[kind], topics))
     replaying = verb("replay", recording, "-o", tmp_path / "out", "--params-file", parameters, "--outputs", "all", "--namespace", "/cam")
     _, err = replaying.communicate(timeout=60)
     assert replaying.returncode == 0, err
