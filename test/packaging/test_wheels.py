@@ -83,13 +83,27 @@ def test_runs_on_an_emulated_processor_with_its_best_kernels(python, model, tmp_
     np.testing.assert_allclose(there, here, rtol=1e-4)
 
 
-def test_arm_wheel_is_of_its_kind(tmp_path):
-    wheel = build("arm64-cross", tmp_path)
-    assert re.search(rf"-cp{sys.version_info[0]}{sys.version_info[1]}-.*-manylinux_2_\d+_aarch64\.whl$", wheel.name)
-    with zipfile.ZipFile(wheel) as archive:
+@pytest.fixture(scope="module")
+def arm_wheel(tmp_path_factory):
+    return build("arm64-cross", tmp_path_factory.mktemp("arm_wheels"))
+
+
+def test_arm_wheel_is_of_its_kind(arm_wheel, tmp_path):
+    assert re.search(rf"-cp{sys.version_info[0]}{sys.version_info[1]}-.*-manylinux_2_\d+_aarch64\.whl$", arm_wheel.name)
+    with zipfile.ZipFile(arm_wheel) as archive:
         (extension,) = [name for name in archive.namelist() if ".so" in name]
         assert extension.endswith("-aarch64-linux-gnu.so")
         path = archive.extract(extension, tmp_path)
     assert "AArch64" in run("readelf", "-h", path)
     names = run("readelf", "--dyn-syms", "--wide", path)
     assert "PyInit__native" in names and not re.search(r"\bggml_\w+$", names, re.MULTILINE)
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Debian 12 has this Python for Arm, and no other")
+def test_arm_wheel_runs_emulated(arm_wheel, python, model, tmp_path):
+    here, _, _ = depth(python, model, tmp_path)
+    command = run(sys.executable, ROOT / "tools" / "arm64_python.py", ROOT / ".local" / "arm64-python", arm_wheel).strip().splitlines()[-1]
+    *emulator, emulated_python = command.split(" ")
+    there, instruction_set, _ = depth(emulated_python, model, tmp_path, emulator=emulator)
+    assert instruction_set == "neon"
+    np.testing.assert_allclose(there, here, rtol=1e-4)
