@@ -14,8 +14,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.ros)
-            # Discovery and delivery depend on what else the machine does; a fault of ours comes back each time.
-            item.add_marker(pytest.mark.flaky(reruns=2))
+            if item.get_closest_marker("slow") is None:
+                # Discovery and delivery depend on what else the machine does; a fault of ours comes back each time.
+                item.add_marker(pytest.mark.flaky(reruns=2))
             # A library below rosidl's message classes imports it on first use.
             item.add_marker(pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"))
 
