@@ -116,7 +116,7 @@ class DepthNode(LifecycleNode):
 
     def _configure(self) -> None:
         options = self._options
-        _check_named(options.model)
+        parameters.check_named(options)
         started = time.perf_counter()
         engine = run_interruptibly(lambda: self._load(options), self._stopping)
         run_interruptibly(lambda: engine.warm_up(*WARM_UP_SIZE), self._stopping, engine.cancel)
@@ -197,7 +197,7 @@ class DepthNode(LifecycleNode):
             options = parameters.read(self, changes)
             self._check_source(options)
             if options.model != self._options.model:
-                _check_named(options.model)
+                parameters.check_named(options)
                 self._check_model(options.model)
         except (OptionError, ModelError) as error:
             return SetParametersResult(successful=False, reason=str(error))
@@ -246,8 +246,3 @@ class DepthNode(LifecycleNode):
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
-
-
-def _check_named(model: str) -> None:
-    if not model:
-        raise OptionError("option.range", "parameter model is empty; set it to a GGUF file or the name of a fetched model.")

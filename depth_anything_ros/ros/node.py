@@ -41,6 +41,9 @@ def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[
         signal.signal(number, lambda received, _: requests.append(received))
     _keep_freed_memory()
     code = _run(load_engine, check_model, args, lambda: bool(requests))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # The interpreter gives up our handlers before it is gone; a second Ctrl-C must not turn a clean end into a kill.
+        signal.signal(number, signal.SIG_IGN)
     if threading.active_count() > 1:
         # A load that cannot be interrupted is still in native code; waiting for it or tearing down under it would be worse.
         sys.stdout.flush()

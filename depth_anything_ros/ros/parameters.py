@@ -155,6 +155,12 @@ def options_from(values: Mapping[str, Value]) -> NodeOptions:
     return NodeOptions(processing=processing, scale=scale, temporal=temporal, **flat)  # type: ignore[arg-type]
 
 
+def check_named(options: NodeOptions) -> None:
+    """Raises OptionError ``option.range`` while no model is named, which is the default."""
+    if not options.model:
+        raise OptionError("option.range", "parameter model is empty; set it to a GGUF file or the name of a fetched model.")
+
+
 def declare(node: Node) -> NodeOptions:
     """Declare the table on a node. For bad start values raises rclpy's ParameterException (type, range) or OptionError (the rest)."""
     for entry in TABLE:

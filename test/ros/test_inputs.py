@@ -106,8 +106,10 @@ def test_a_depth_image_by_mistake_is_noticed(rig: Rig, start: Start) -> None:
     rig.wait_for_node(camera)
     message = image_message(np.full((8, 12), 2000, "<u2").view(np.uint8), 1, "16UC1", frame="")
     message.width = 12
-    for _ in range(3):
-        rig.next(lambda: camera.publish(message), "depth/image_rect")
+    other = image_message(np.zeros((8, 12, 3), np.uint8), 1, frame="base_link")
+    for each in (message, other) * 3:
+        rig.next(lambda each=each: camera.publish(each), "depth/image_rect")
+    assert node.log.count("does not sound like an optical one") == 1
     assert node.log.count("looks like a depth image") == 1 and node.log.count("no frame_id") == 1
 
 
