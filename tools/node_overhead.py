@@ -147,7 +147,7 @@ class Listener:
         started = 0.0
         while len(self._timings) <= frames:
             self._camera.publish(self._message)
-            self._spin(0.015)
+            self._spin(1 / 60)
             if self._timings and not started:
                 started, begun_with = time.monotonic(), len(self._timings)
         return (time.monotonic() - started) / (len(self._timings) - begun_with)

@@ -33,7 +33,9 @@ class EngineSwitch:
         tried again until another one is wanted.
         """
         if self._task is None or self._loading is None:
-            if wanted.engine not in (running.engine, self._refused):
+            if wanted.engine == running.engine:
+                self._refused = None
+            elif wanted.engine != self._refused:
                 self._loading, self._task = wanted, BackgroundTask(lambda: self._ready(wanted))
             return None
         if not self._task.done():

@@ -256,6 +256,8 @@ def test_a_model_that_does_not_load_leaves_the_old_one_at_work(rig: Rig, start: 
     rig.next(lambda: camera.publish(image_message(grey(51), 1)), "depth/image_rect")
     rig.until(lambda: rig.call(GetParameters, "/depth_anything/get_parameters", names=["model"]).values[0].string_value == "fake.gguf", 20)
     assert node.running and node.log.count("Cannot load another model") == 1
+    assert rig.set_parameters({"model": "broken.gguf"}) == "", "the same again, which may have been repaired"
+    rig.until(lambda: node.log.count("Cannot load another model") == 2, 20)
 
 
 @pytest.mark.case(54)
