@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from depth_anything_ros.ros.parameter_entry import Entry
-from depth_anything_ros.scale.options import ODOMETRY_INPUTS, ScaleOptions
+from depth_anything_ros.scale.options import FOCAL_LENGTHS, ODOMETRY_INPUTS, ScaleOptions
 from depth_anything_ros.scale.steady import TemporalOptions
 
 _SCALE, _TEMPORAL = ScaleOptions(), TemporalOptions()
@@ -20,6 +20,12 @@ SCALE = (
         (0, 256),
     ),
     Entry("scale.metric_model.every", _SCALE.metric_model_every, "metric_model: one of so many frames is a keyframe.", False, (1, 10000)),
+    Entry(
+        "scale.metric_model.focal",
+        _SCALE.metric_model_focal,
+        "metric_model: whose focal length makes its metres, the fast model's own estimate or the calibrated camera's.",
+        choices=FOCAL_LENGTHS,
+    ),
     Entry(
         "scale.camera_height.height",
         _SCALE.camera_height_height,

@@ -162,7 +162,7 @@ class ScaleTracking:
         if background is None:
             return None
         if name == "metric_model":
-            return MetricModelSource(background.net, scale.metric_model_every, background.run)
+            return MetricModelSource(background.net, scale.metric_model_every, background.run, scale.metric_model_focal)
         if name == "odometry":
             transforms = self._transforms.open()
             pose = pose_by_tf(transforms, scale.odometry_frame)

@@ -6,12 +6,17 @@ from depth_anything_ros import geometry
 from depth_anything_ros.types import Frame, Intrinsics, Prediction
 
 
-def of_picture(frame: Frame, prediction: Prediction) -> Intrinsics | None:
-    """From its calibration, else the network's own estimate, as in the nested model; None without either."""
-    if frame.intrinsics is not None or prediction.intrinsics is None:
-        return frame.intrinsics
+def estimated(frame: Frame, prediction: Prediction) -> Intrinsics | None:
+    """Of the picture, as the network tells them; None where it does not."""
+    if prediction.intrinsics is None:
+        return None
     height, width = frame.pixels.shape[:2]
     return geometry.network_intrinsics(prediction.intrinsics, width, height)
+
+
+def of_picture(frame: Frame, prediction: Prediction) -> Intrinsics | None:
+    """From its calibration, else the network's own estimate; None without either."""
+    return frame.intrinsics or estimated(frame, prediction)
 
 
 def of_map(frame: Frame, prediction: Prediction) -> Intrinsics | None:

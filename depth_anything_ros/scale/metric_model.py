@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from depth_anything_ros import depth as depths
-from depth_anything_ros.scale.camera import of_picture
+from depth_anything_ros.scale.camera import estimated, of_picture
 from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
 from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Scale, UInt8Array, Wanted
 
@@ -59,9 +59,13 @@ class MetricModelSource:
     least = 1
     kinds = frozenset({DepthKind.RELATIVE_DEPTH})
 
-    def __init__(self, net: Callable[[], MetricNet], every: int, run: RunInBackground) -> None:
-        """net: gives the loaded network, in the background. every: frames from one keyframe to the next."""
+    def __init__(self, net: Callable[[], MetricNet], every: int, run: RunInBackground, focal: str = "model") -> None:
+        """net: gives the loaded network, in the background. every: frames from one keyframe to the next.
+
+        focal: whose focal length makes the metres, see `ScaleOptions`; where that one is not known, the other serves.
+        """
         self._net = net
+        self._focal = focal
         self._every = every
         self._run = run
         self._wait = 0
@@ -78,7 +82,10 @@ class MetricModelSource:
     def _compare(self, frame: Frame, prediction: Prediction) -> Estimate | Refusal:
         if prediction.confidence is None:
             return Refusal("the model has no confidence, which the nested formula needs")
-        metric = self._net().infer(frame.pixels, bgr=frame.bgr, intrinsics=of_picture(frame, prediction), wanted=Wanted(False, True, False))
+        camera = of_picture(frame, prediction)
+        if self._focal == "model":
+            camera = estimated(frame, prediction) or camera
+        metric = self._net().infer(frame.pixels, bgr=frame.bgr, intrinsics=camera, wanted=Wanted(False, True, False))
         if metric.kind is not DepthKind.METRIC:
             return Refusal("the metric model needs a focal length, and neither the camera nor the fast model gives one")
         width, height = prediction.width, prediction.height

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from depth_anything_ros.errors import OptionError
 
 ODOMETRY_INPUTS = ("topic", "tf")
+FOCAL_LENGTHS = ("model", "camera")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class ScaleOptions:
     """CPU threads of work on keyframes, which runs at a low priority beside the live frames."""
     metric_model_every: int = 10
     """``metric_model``: one of so many processed frames is a keyframe."""
+    metric_model_focal: str = "model"
+    """``metric_model``: whose focal length makes its metres, ``model`` (the fast one's estimate, as in the nested model) or ``camera``."""
     camera_height_height: float = 0.0
     """``camera_height``: of the camera above the ground, metres; 0 takes it from TF."""
     camera_height_frame: str = "base_footprint"
@@ -45,6 +48,10 @@ class ScaleOptions:
             _check(0.0 < value < math.inf, f"scale.{name} {value:g} must be above 0")
         _check(self.background_threads >= 0, f"scale.background.threads {self.background_threads} must be 0 or more")
         _check(self.metric_model_every >= 1, f"scale.metric_model.every {self.metric_model_every} must be 1 or more")
+        _check(
+            self.metric_model_focal in FOCAL_LENGTHS,
+            f"scale.metric_model.focal {self.metric_model_focal!r} must be one of {', '.join(FOCAL_LENGTHS)}",
+        )
         _check(
             0.0 <= self.camera_height_height < math.inf,
             f"scale.camera_height.height {self.camera_height_height:g} must be 0 (from TF) or metres above",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
-from box_room import look, pose_at
+from box_room import CAMERA, look, pose_at
 from fake_engine import ANY_VIEW, METRIC, FakeEngine
 from looking import Inbox, at_once, frame_at, prediction_of
 
@@ -59,6 +60,19 @@ def test_without_calibration_the_fast_networks_own_focal_length_serves() -> None
     source, inbox = MetricModelSource(slow_net, 1, at_once), Inbox()
     source.observe(frame_at(pose_at(0.0), camera=None), prediction_of(depth / UNIT), inbox.append)
     assert inbox.factors == [pytest.approx(UNIT, rel=1e-5)]
+
+
+def test_whose_focal_length_counts_can_be_chosen() -> None:
+    """The camera is calibrated with twice the focal length that the fast network believes in."""
+    depth, _ = look(pose_at(0.0))
+    camera = replace(CAMERA, fx=2 * CAMERA.fx, fy=2 * CAMERA.fy)
+    for focal, factor in (("model", UNIT), ("camera", 2 * UNIT)):
+        source, inbox = MetricModelSource(slow_net, 1, at_once, focal), Inbox()
+        source.observe(frame_at(pose_at(0.0), camera=camera), prediction_of(depth / UNIT), inbox.append)
+        assert inbox.factors == [pytest.approx(factor, rel=1e-5)]
+    source, inbox = MetricModelSource(slow_net, 1, at_once, "model"), Inbox()
+    source.observe(frame_at(pose_at(0.0)), replace(prediction_of(depth / UNIT), intrinsics=None), inbox.append)
+    assert inbox.factors == [pytest.approx(UNIT, rel=1e-5)], "the camera serves where the network knows nothing"
 
 
 def test_maps_of_other_sizes_are_compared_place_by_place() -> None:

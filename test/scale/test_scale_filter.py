@@ -90,6 +90,7 @@ def test_shift_is_filtered_beside_the_factor() -> None:
         {"jump": -1.0},
         {"background_threads": -1},
         {"metric_model_every": 0},
+        {"metric_model_focal": "lens"},
         {"camera_height_height": math.inf},
         {"range_tolerance": 0.0},
         {"odometry_views": 2},
