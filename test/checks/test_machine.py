@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -28,7 +29,8 @@ def test_packages() -> None:
 def test_processor() -> None:
     processor = this_processor()
     listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
-    assert re.search(r"^Model name:\s+(.+)$", listed, re.MULTILINE)[1].strip() == processor.name
+    if "model name" in Path("/proc/cpuinfo").read_text():  # not on Arm
+        assert re.search(r"^Model name:\s+(.+)$", listed, re.MULTILINE)[1].strip() == processor.name
     flags = re.search(r"^Flags:\s+(.+)$", listed, re.MULTILINE)[1].split()
     assert set(processor.features) <= set(flags) and ("avx2" in processor.features) == ("avx2" in flags)
     assert processor.allowed == int(subprocess.check_output(["nproc"], text=True, env={"PATH": os.environ["PATH"]}))
