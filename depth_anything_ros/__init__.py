@@ -13,7 +13,18 @@ from depth_anything_ros.errors import (
     ModelError,
     OptionError,
 )
-from depth_anything_ros.types import DepthKind, Frame, Intrinsics, ModelInfo, Prediction, Products, Timings, Wanted
+from depth_anything_ros.types import (
+    DepthKind,
+    Frame,
+    Gaussians,
+    Intrinsics,
+    KnownCamera,
+    ModelInfo,
+    Prediction,
+    Products,
+    Timings,
+    Wanted,
+)
 
 if TYPE_CHECKING:
     from depth_anything_ros.engine import Engine, EngineOptions
@@ -28,8 +39,10 @@ __all__ = [
     "Engine",
     "EngineOptions",
     "Frame",
+    "Gaussians",
     "InputError",
     "Intrinsics",
+    "KnownCamera",
     "ModelError",
     "ModelInfo",
     "OptionError",

@@ -22,8 +22,19 @@ from types import TracebackType
 import numpy as np
 
 from depth_anything_ros import _native
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.models.cache import resolve_model
-from depth_anything_ros.types import DepthKind, Intrinsics, ModelInfo, Prediction, Timings, UInt8Array, Wanted
+from depth_anything_ros.types import (
+    DepthKind,
+    Gaussians,
+    Intrinsics,
+    KnownCamera,
+    ModelInfo,
+    Prediction,
+    Timings,
+    UInt8Array,
+    Wanted,
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,9 @@ class Engine:
         wanted: Wanted = Wanted(),
         fill_sky: bool = True,
         stages: Iterable[str] = (),
+        ray_pose: bool = False,
+        cameras: Sequence[KnownCamera] = (),
+        seed: int = 0,
     ) -> Prediction:
         """Depth of one picture: `infer_views` with one.
 
@@ -92,9 +106,21 @@ class Engine:
         intrinsics: of the picture as given; a model that needs a focal length gives metres only with it (official `focal / 300` at the
         processed size).
         fill_sky: mono and metric nets give sky pixels the 0.99-quantile of the rest, as the official code does.
-        Raises InputError, CancelledError (after `cancel`), DeviceError.
+        ray_pose: intrinsics and extrinsics from the rays of all pixels in place of the camera decoder (files with the ray branch).
+        cameras: one for each picture; see `infer_views`. seed: of the random choices of `ray_pose` and of ten known cameras and more.
+        Raises InputError, CancelledError (after `cancel`), DeviceError, ModelError (the file lacks what ray_pose or cameras need).
         """
-        return self.infer_views([pixels], bgr=bgr, intrinsics=intrinsics, wanted=wanted, fill_sky=fill_sky, stages=stages)[0]
+        return self.infer_views(
+            [pixels],
+            bgr=bgr,
+            intrinsics=intrinsics,
+            wanted=wanted,
+            fill_sky=fill_sky,
+            stages=stages,
+            ray_pose=ray_pose,
+            cameras=cameras,
+            seed=seed,
+        )[0]
 
     def infer_views(
         self,
@@ -105,16 +131,30 @@ class Engine:
         wanted: Wanted = Wanted(),
         fill_sky: bool = True,
         stages: Iterable[str] = (),
+        ray_pose: bool = False,
+        cameras: Sequence[KnownCamera] = (),
+        seed: int = 0,
     ) -> list[Prediction]:
         """Depth of several pictures of one scene, one prediction each.
 
         An any-view network looks at all of them together: depths agree, and extrinsics have one origin. Of three pictures and more the
         network chooses the reference itself. Pictures that are processed at different sizes are cropped to the smallest, about their
         centres. intrinsics: of every picture. Stages are those of the first picture, timings those of the whole call. Rest: see `infer`.
+
+        cameras: one for each picture, where they are known (files with the encoder of cameras): depth is conditioned on them and comes in
+        metres, theirs, and they are given back as the pictures' cameras. Cameras that stand at one place do not tell the scale: then depth
+        stays what it is without them, and extrinsics are the network's.
         """
-        focal = None if intrinsics is None else (intrinsics.fx, intrinsics.fy)
-        outputs = (wanted.confidence, wanted.sky, wanted.pose, fill_sky)
-        return [_prediction(raw) for raw in self._native.infer_views(list(pictures), bgr, focal, *outputs, list(stages))]
+        options = _native.InferOptions(
+            focal=None if intrinsics is None else (intrinsics.fx, intrinsics.fy),
+            **vars(wanted),
+            ray_pose=ray_pose,
+            seed=seed,
+            fill_sky=fill_sky,
+            stages=list(stages),
+            cameras=[_known(camera) for camera in cameras],
+        )
+        return [_prediction(raw) for raw in self._native.infer_views(list(pictures), bgr, options)]
 
     def warm_up(self, width: int, height: int, wanted: Wanted = Wanted()) -> None:
         """Build everything that depends on the picture size, so that the first real frame is as fast as the rest."""
@@ -135,11 +175,21 @@ class Engine:
         self.close()
 
 
+def _known(camera: KnownCamera) -> _native.KnownCamera:
+    pose = np.asarray(camera.camera_from_world, np.float64)
+    if pose.shape != (3, 4):
+        raise InputError("input.pose", f"A camera's pose has shape {list(pose.shape)}; give camera_from_world as [3, 4].")
+    k = camera.intrinsics
+    return _native.KnownCamera(pose.ravel().tolist(), k.fx, k.fy, k.cx + 0.5, k.cy + 0.5)
+
+
 def _prediction(raw: dict[str, object]) -> Prediction:
     raw["kind"] = DepthKind(raw["kind"])
     raw["timings"] = Timings(*raw["timings"])  # type: ignore[misc]
     if raw["intrinsics"] is not None:
         raw["intrinsics"] = Intrinsics(*raw["intrinsics"])  # type: ignore[misc]
+    if isinstance(gaussians := raw["gaussians"], dict):
+        raw["gaussians"] = Gaussians(**{**gaussians, "kind": DepthKind(gaussians["kind"])})
     return Prediction(**raw)  # type: ignore[arg-type]
 
 

@@ -36,7 +36,7 @@ class DeviceError(DepthAnythingError):
 class InputError(DepthAnythingError, ValueError):
     """A picture, calibration or bag cannot be used.
 
-    Codes: ``input.encoding``, ``input.shape``, ``input.stride``, ``input.intrinsics``, ``input.bag``, ``input.file``.
+    Codes: ``input.encoding``, ``input.shape``, ``input.stride``, ``input.intrinsics``, ``input.pose``, ``input.bag``, ``input.file``.
     """
 
     exit_code = 4

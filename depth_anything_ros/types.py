@@ -39,6 +39,16 @@ class Intrinsics:
 
 
 @dataclass(frozen=True)
+class KnownCamera:
+    """A camera whose calibration and place are known before its picture is looked at."""
+
+    intrinsics: Intrinsics
+    """Of the picture as given."""
+    camera_from_world: NDArray[np.floating]
+    """[3, 4], OpenCV axes, metres: a rotation and the translation. Any world will do."""
+
+
+@dataclass(frozen=True)
 class ModelInfo:
     """What a loaded model is and can give."""
 
@@ -62,6 +72,11 @@ class ModelInfo:
     file_bytes: int
     device: str
     instruction_set: str
+    has_rays: bool = False
+    """Takes `ray_pose`: the file was converted with the auxiliary ray branch."""
+    has_pose_encoder: bool = False
+    """Takes known cameras: the file was converted with their encoder."""
+    has_gaussians: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +86,26 @@ class Wanted:
     confidence: bool = True
     sky: bool = True
     pose: bool = True
+    gaussians: bool = False
+    """3-D Gaussians of GIANT: 38 numbers for every pixel."""
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """3-D Gaussians for splatting, one for each pixel of one picture, row by row, in the world of the network's own poses."""
+
+    kind: DepthKind
+    """Of all lengths: relative depth also where a pair or known cameras turn the depth map into metres (`Prediction.scale_factor`)."""
+    means: Float32Array
+    """float32 [n, 3], OpenCV axes."""
+    scales: Float32Array
+    """float32 [n, 3], standard deviation along the Gaussian's own axes."""
+    rotations: Float32Array
+    """float32 [n, 4], unit quaternion w, x, y, z."""
+    harmonics: Float32Array
+    """float32 [n, 3, 9], spherical harmonics of degree 0 to 2 for red, green and blue."""
+    opacities: Float32Array
+    """float32 [n], 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +129,15 @@ class Prediction:
     sky: Float32Array | None
     """float32 [h, w], raw network value, 0 and more; sky where it is at least 0.3."""
     intrinsics: Intrinsics | None
-    """The model's own estimate for the processed size."""
+    """For the processed size: the model's own estimate, or those of the known camera. cx and cy count from the picture's corner."""
     extrinsics: Float32Array | None
-    """float32 [3, 4], camera_from_world."""
+    """float32 [3, 4], camera_from_world, translation in the unit of the depth."""
     timings: Timings
     stages: dict[str, Float32Array] = field(default_factory=dict)
     """Intermediate tensors asked for by name, in the order of the official modules (for parity tests)."""
     scale_factor: float | None = None
-    """Of a pair with a metric network: what the any-view network's depth was multiplied with to be metres."""
+    """What the network's depth was multiplied with to be metres, by the metric network of a pair or by known cameras."""
+    gaussians: Gaussians | None = None
 
     @property
     def width(self) -> int:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view, with_pose_encoder
 from depth_anything_ros.convert.layout import metadata, tensors
 from depth_anything_ros.convert.naming import NESTED_METRIC
 from depth_anything_ros.convert.output import write_model
 from depth_anything_ros.convert.seeded import (
     LICENSE,
     SEEDED_ANY_VIEW,
+    SEEDED_COMPLETE,
     SEEDED_METRIC,
     SEEDED_MONO,
     SEEDED_RAYS,
@@ -61,6 +62,16 @@ def v2_metric_model(folder: Path, seed: int = 0) -> Path:
 def rays_model(folder: Path, seed: int = 0) -> Path:
     """As `swiglu_model`, with the auxiliary ray branch."""
     return write_toy_model(folder, SEEDED_RAYS, seed)
+
+
+def complete_model(folder: Path, seed: int = 0) -> Path:
+    """As `rays_model`, with the encoder of known cameras and the head of Gaussians."""
+    return write_toy_model(folder, SEEDED_COMPLETE, seed)
+
+
+def pose_encoder_model(folder: Path, seed: int = 0) -> Path:
+    """As `swiglu_model`, with the encoder of known cameras."""
+    return write_toy_model(folder, replace(with_pose_encoder(SEEDED_SWIGLU), checkpoint_name="seeded-pose-encoder"), seed)
 
 
 def mono_model(folder: Path, seed: int = 0) -> Path:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import environment
 
-OFFICIAL = {"depth-anything-3": "0.1.1", "jkp-depth-anything-v2": "0.1.1"}
+OFFICIAL = {"depth-anything-3": "0.1.1", "jkp-depth-anything-v2": "0.1.1", "evo": "1.38.1"}
+"""Installed without what they ask for: most of it serves viewers, and evo (alignment of poses) is used in one function."""
 
 
 def main(arguments):

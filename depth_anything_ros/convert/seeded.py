@@ -13,7 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from depth_anything_ros.convert.hyper_parameters import HyperParameters, Identity, Size, any_view, depth_anything_v2, mono, with_rays
+from depth_anything_ros.convert.hyper_parameters import (
+    HyperParameters,
+    Identity,
+    Size,
+    any_view,
+    depth_anything_v2,
+    mono,
+    with_gaussians,
+    with_pose_encoder,
+    with_rays,
+)
 from depth_anything_ros.convert.layout import TensorSpec, metadata, tensors
 from depth_anything_ros.convert.output import write_model
 from depth_anything_ros.types import DepthKind, Float32Array
@@ -34,6 +44,8 @@ SEEDED_SWIGLU = any_view(
 """As GIANT: SwiGLU blocks, and the alternation starts with a global block."""
 SEEDED_RAYS = with_rays(replace(SEEDED_SWIGLU, checkpoint_name="seeded-rays"))
 """As SEEDED_SWIGLU, with the auxiliary ray branch."""
+SEEDED_COMPLETE = with_gaussians(with_pose_encoder(replace(SEEDED_RAYS, checkpoint_name="seeded-complete")))
+"""As SEEDED_RAYS, with the encoder of known cameras and the head of Gaussians: everything that GIANT has."""
 SEEDED_METRIC = mono(_MONO_SIZE, Identity("seeded-metric", _METRIC, LICENSE))
 """As SEEDED_MONO, but its file says `metric`: metres once a focal length is given."""
 
@@ -57,15 +69,18 @@ _PART_RULES = {
 _BIAS_CENTRES = {
     "head.scratch.out2b.bias": (0.8, 0.3),
     "head.scratch.sky_out2b.bias": (0.22,),
+    "head.scratch.out2b_aux.bias": (0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.5),
     "cam.fc_q.bias": (0.0, 0.0, 0.0, 1.0),
     "cam.fc_fov.bias": (1.0, 1.0),
 }
-"""Depth about two, confidence above two, sky values around the threshold of 0.3, and a camera of about 57 degrees that looks ahead."""
+"""Depth about two, confidence above two, sky values around the threshold of 0.3, and a camera of about 57 degrees that looks ahead, as the
+rays do."""
 _BIAS_SPREAD = 0.01
 _GAINS = {
     "vit.patch_embed.weight": _STREAM,
     "head.scratch.out2b.weight": 0.35,
     "head.scratch.sky_out2b.weight": 0.06,
+    "head.scratch.out2b_aux.weight": 0.4,
     "cam.fc_t.weight": 0.1,
     "cam.fc_q.weight": 0.1,
     "cam.fc_fov.weight": 0.1,

@@ -39,6 +39,9 @@ py::dict info_dict(const ModelInfo& info) {
     result["file_bytes"] = info.file_bytes;
     result["device"] = info.device;
     result["instruction_set"] = info.instruction_set;
+    result["has_rays"] = info.has_rays;
+    result["has_pose_encoder"] = info.has_pose_encoder;
+    result["has_gaussians"] = info.has_gaussians;
     return result;
 }
 
@@ -49,6 +52,19 @@ py::array_t<float> map_array(Map map) {
 
 py::object optional_map(std::optional<Map>& map) {
     return map ? py::object(map_array(std::move(*map))) : py::none();
+}
+
+py::object gaussians_dict(std::optional<Gaussians>& gaussians) {
+    if (!gaussians) return py::none();
+    const auto count = static_cast<py::ssize_t>(gaussians->opacities.size());
+    py::dict result;
+    result["kind"] = to_string(gaussians->kind);
+    result["means"] = to_array(std::move(gaussians->means), {count, 3});
+    result["scales"] = to_array(std::move(gaussians->scales), {count, 3});
+    result["rotations"] = to_array(std::move(gaussians->rotations), {count, 4});
+    result["harmonics"] = to_array(std::move(gaussians->harmonics), {count, 3, 9});
+    result["opacities"] = to_array(std::move(gaussians->opacities), {count});
+    return result;
 }
 
 py::dict prediction_dict(Prediction prediction) {
@@ -66,22 +82,15 @@ py::dict prediction_dict(Prediction prediction) {
     result["extrinsics"] = py::none();
     if (const auto& e = prediction.extrinsics) result["extrinsics"] = to_array(std::vector<float>(e->begin(), e->end()), {3, 4});
     result["scale_factor"] = prediction.scale_factor ? py::object(py::float_(*prediction.scale_factor)) : py::none();
+    result["gaussians"] = gaussians_dict(prediction.gaussians);
     result["timings"] = py::make_tuple(prediction.timings.preprocess, prediction.timings.compute, prediction.timings.postprocess);
     result["stages"] = stages;
     return result;
 }
 
-py::list infer_views(Engine& engine, const std::vector<py::array>& pictures, bool bgr, std::optional<std::pair<float, float>> focal,
-                     bool confidence, bool sky, bool pose, bool fill_sky, std::vector<std::string> stages) {
+py::list infer_views(Engine& engine, const std::vector<py::array>& pictures, bool bgr, const InferOptions& options) {
     std::vector<ImageView> views;
     for (const py::array& pixels : pictures) views.push_back(image_view(pixels, bgr));
-    InferOptions options;
-    if (focal) options.focal = FocalLength{focal->first, focal->second};
-    options.confidence = confidence;
-    options.sky = sky;
-    options.pose = pose;
-    options.fill_sky = fill_sky;
-    options.stages = std::move(stages);
     std::vector<Prediction> predictions;
     {
         const py::gil_scoped_release release;
@@ -96,6 +105,34 @@ py::array_t<std::uint8_t> preprocess_array(const py::array& pixels, bool bgr, in
     Size size;
     std::vector<std::uint8_t> values = preprocess(image_view(pixels, bgr), resolution, patch, &size);
     return to_array(std::move(values), {size.height, size.width, 3});
+}
+
+InferOptions infer_options(std::optional<std::pair<float, float>> focal, bool confidence, bool sky, bool pose, bool ray_pose,
+                           bool gaussians, std::uint64_t seed, bool fill_sky, std::vector<std::string> stages,
+                           std::vector<KnownCamera> cameras) {
+    InferOptions options;
+    if (focal) options.focal = FocalLength{focal->first, focal->second};
+    options.confidence = confidence;
+    options.sky = sky;
+    options.pose = pose;
+    options.ray_pose = ray_pose;
+    options.gaussians = gaussians;
+    options.seed = seed;
+    options.fill_sky = fill_sky;
+    options.stages = std::move(stages);
+    options.cameras = std::move(cameras);
+    return options;
+}
+
+void register_options(py::module_& module) {
+    py::class_<KnownCamera>(module, "KnownCamera")
+        .def(py::init([](const std::array<double, 12>& extrinsics, double fx, double fy, double cx, double cy) {
+                 return KnownCamera{extrinsics, fx, fy, cx, cy};
+             }),
+             py::arg("extrinsics"), py::arg("fx"), py::arg("fy"), py::arg("cx"), py::arg("cy"));
+    py::class_<InferOptions>(module, "InferOptions")
+        .def(py::init(&infer_options), py::kw_only(), py::arg("focal"), py::arg("confidence"), py::arg("sky"), py::arg("pose"),
+             py::arg("ray_pose"), py::arg("gaussians"), py::arg("seed"), py::arg("fill_sky"), py::arg("stages"), py::arg("cameras"));
 }
 
 void register_engine(py::module_& module) {
@@ -123,8 +160,7 @@ void register_engine(py::module_& module) {
                  const Size size = engine.processed_size({width, height});
                  return py::make_tuple(size.width, size.height);
              })
-        .def("infer_views", &infer_views, py::arg("pictures"), py::arg("bgr"), py::arg("focal"), py::arg("confidence"), py::arg("sky"),
-             py::arg("pose"), py::arg("fill_sky"), py::arg("stages"))
+        .def("infer_views", &infer_views, py::arg("pictures"), py::arg("bgr"), py::arg("options"))
         .def("cancel", &Engine::cancel, py::call_guard<py::gil_scoped_release>());
 }
 
@@ -143,6 +179,7 @@ PYBIND11_MODULE(_native, module) {
             da::python::raise(error);
         }
     });
+    da::python::register_options(module);
     da::python::register_engine(module);
     da::python::register_quantize(module);
     module.def("preprocess", &da::python::preprocess_array, pybind11::arg("pixels"), pybind11::arg("bgr"), pybind11::arg("resolution"),

@@ -78,11 +78,15 @@ ggml_backend_buffer_type_t Backend::memory() const {
     return ggml_backend_get_default_buffer_type(device_.backend.get());
 }
 
+void Backend::check_cancelled() const {
+    if (cancelled_.load()) throw Error("engine.cancelled", "The inference was cancelled.");
+}
+
 void Backend::compute(ggml_cgraph* graph, ggml_backend_sched_t scheduler) {
     const ggml_status status = scheduler != nullptr ? ggml_backend_sched_graph_compute(scheduler, graph)
                                                     : ggml_backend_graph_compute(device_.backend.get(), graph);
     // The flag is asked first: our own kernels end early without a status.
-    if (cancelled_.load()) throw Error("engine.cancelled", "The inference was cancelled.");
+    check_cancelled();
     if (status != GGML_STATUS_SUCCESS) {
         throw Error("device.compute", std::string("The device could not run the network: ") + ggml_status_to_string(status) + ".");
     }

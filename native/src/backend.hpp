@@ -35,6 +35,9 @@ class Backend {
     // Set from any thread; a running graph ends soon after, also inside our own kernels.
     std::atomic<bool>& cancelled() { return cancelled_; }
 
+    // Throws Error("engine.cancelled") when `cancelled` was set.
+    void check_cancelled() const;
+
     // Runs the graph, with the scheduler that it was allocated by, if any. Throws Error("engine.cancelled") when `cancelled` was set
     // meanwhile, Error("device.compute") when the device failed.
     void compute(ggml_cgraph* graph, ggml_backend_sched_t scheduler = nullptr);

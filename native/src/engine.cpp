@@ -6,6 +6,8 @@
 #include <mutex>
 
 #include "depth_anything/error.hpp"
+#include "model/known_cameras.hpp"
+#include "model/similarity.hpp"
 #include "nested.hpp"
 #include "network.hpp"
 #include "postprocess.hpp"
@@ -76,6 +78,9 @@ struct Engine::Impl {
                 network.file().bytes() + (metric ? metric->file().bytes() : 0),
                 backend.description(),
                 backend.kernels().name};
+        info.has_rays = hparams.has_rays;
+        info.has_pose_encoder = hparams.has_pose_encoder;
+        info.has_gaussians = hparams.gaussians.has_value();
     }
 
     void add_metric_network() {
@@ -95,7 +100,11 @@ struct Engine::Impl {
 
     Size common_size(const std::vector<ImageView>& pictures) const;
     std::vector<Prediction> infer(const std::vector<ImageView>& pictures, const InferOptions& wanted);
-    std::vector<Prediction> pair_predictions(const Plan& plan, const Plan& metric_plan, const InferOptions& wanted) const;
+    void check_wanted(const InferOptions& wanted, std::size_t pictures) const;
+    PlanKey key_for(Size size, int views, const InferOptions& wanted) const;
+    void write_cameras(Plan& plan, const std::vector<KnownCamera>& cameras, const std::vector<Intrinsics>& intrinsics) const;
+    std::vector<Prediction> own_predictions(const Plan& plan, const InferOptions& wanted) const;
+    void pair_with(std::vector<Prediction>& predictions, const Plan& metric_plan, bool fill_sky_too) const;
     void set_metres(std::vector<Prediction>& predictions, const std::vector<ImageView>& pictures,
                     const std::optional<FocalLength>& focal) const;
 
@@ -123,28 +132,84 @@ Size Engine::Impl::common_size(const std::vector<ImageView>& pictures) const {
     return common;
 }
 
-std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictures, const InferOptions& wanted) {
+void Engine::Impl::check_wanted(const InferOptions& wanted, std::size_t pictures) const {
     check_focal(wanted.focal);
+    if (wanted.ray_pose && !info.has_rays) {
+        throw Error("model.unsupported",
+                    "Model file '" + info.path + "' has no rays to take a pose from; convert the any-view checkpoint with --with-aux.");
+    }
+    if (wanted.cameras.empty()) return;
+    if (!info.has_pose_encoder) {
+        throw Error(
+            "model.unsupported",
+            "Model file '" + info.path + "' has no encoder of known cameras; convert the any-view checkpoint with --with-pose-encoder.");
+    }
+    if (wanted.cameras.size() != pictures) {
+        throw Error("input.pose", std::to_string(wanted.cameras.size()) + " cameras were given for " + std::to_string(pictures) +
+                                      " pictures; give one for each, or none.");
+    }
+    check_cameras(wanted.cameras);
+}
+
+PlanKey Engine::Impl::key_for(Size size, int views, const InferOptions& wanted) const {
+    PlanKey key;
+    key.size = size;
+    key.views = views;
+    key.sky = network.hparams().architecture == Architecture::mono && (wanted.sky || wanted.fill_sky);
+    key.gaussians = info.has_gaussians && wanted.gaussians;
+    key.known_cameras = !wanted.cameras.empty();
+    const bool posed = info.has_pose && (wanted.pose || metric || key.gaussians || key.known_cameras);
+    key.rays = posed && wanted.ray_pose;
+    key.pose = posed && !wanted.ray_pose;
+    key.stages = wanted.stages;
+    return key;
+}
+
+void Engine::Impl::write_cameras(Plan& plan, const std::vector<KnownCamera>& cameras, const std::vector<Intrinsics>& intrinsics) const {
+    const std::vector<KnownCamera> relative = normalised(cameras);
+    for (int view = 0; view < plan.key().views; ++view) {
+        const std::array<float, 9> encoding = pose_encoding_of(relative[view], intrinsics[view]);
+        std::copy(encoding.begin(), encoding.end(), plan.camera(view));
+    }
+}
+
+std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictures, const InferOptions& wanted) {
+    check_wanted(wanted, pictures.size());
     const double start = seconds();
     const Size size = common_size(pictures);
     const int views = static_cast<int>(pictures.size()), patch = network.hparams().vit.patch_size;
-    const bool has_sky = network.hparams().architecture == Architecture::mono;
-    Plan& plan = network.plan_for(
-        {size, views, has_sky && (wanted.sky || wanted.fill_sky), info.has_pose && (wanted.pose || metric), wanted.stages});
-    Plan* metric_plan = metric ? &metric->plan_for({size, views, true, false, {}}) : nullptr;
+    Plan& plan = network.plan_for(key_for(size, views, wanted));
+    Plan* metric_plan = nullptr;
+    if (metric) {
+        PlanKey key;
+        key.size = size;
+        key.views = views;
+        key.sky = true;
+        metric_plan = &metric->plan_for(key);
+    }
     for (int view = 0; view < views; ++view) {
         write_input(pictures[view], network.hparams().image, resolution(), patch, size, plan.patches(view));
         const std::size_t floats = 3 * static_cast<std::size_t>(size.width) * size.height;
         if (metric_plan != nullptr) std::copy_n(plan.patches(view), floats, metric_plan->patches(view));
     }
+    std::vector<Intrinsics> known;
+    for (std::size_t view = 0; view < wanted.cameras.size(); ++view) {
+        const Size given{pictures[view].width, pictures[view].height};
+        known.push_back(processed_intrinsics(wanted.cameras[view], given, processed_size(given), size));
+    }
+    if (!known.empty()) write_cameras(plan, wanted.cameras, known);
     const double prepared = seconds();
     plan.run();
     if (metric_plan != nullptr) metric_plan->run();
     const double computed = seconds();
-    std::vector<Prediction> predictions = metric ? pair_predictions(plan, *metric_plan, wanted) : network.predictions(plan);
-    if (has_sky && wanted.fill_sky) fill_sky(predictions);
+    std::vector<Prediction> predictions = own_predictions(plan, wanted);
+    if (metric_plan != nullptr) pair_with(predictions, *metric_plan, wanted.fill_sky);
+    if (plan.key().sky && wanted.fill_sky) fill_sky(predictions);
     if (network.hparams().needs_focal) set_metres(predictions, pictures, wanted.focal);
-    for (Prediction& prediction : predictions) {
+    if (!known.empty()) align_to_cameras(predictions, wanted.cameras, wanted.seed);
+    for (std::size_t view = 0; view < predictions.size(); ++view) {
+        Prediction& prediction = predictions[view];
+        if (!known.empty()) prediction.intrinsics = known[view];
         if (!wanted.confidence) prediction.confidence.reset();
         if (!wanted.sky) prediction.sky.reset();
         if (!wanted.pose) {
@@ -156,12 +221,28 @@ std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictur
     return predictions;
 }
 
-std::vector<Prediction> Engine::Impl::pair_predictions(const Plan& plan, const Plan& metric_plan, const InferOptions& wanted) const {
-    std::vector<Prediction> predictions = network.predictions(plan), metres = metric->predictions(metric_plan);
-    fill_sky(metres);
-    if (align_to_metric(predictions, metres) && wanted.fill_sky) fill_nested_sky(predictions, metres);
-    for (std::size_t i = 0; i < predictions.size(); ++i) predictions[i].sky = std::move(metres[i].sky);
+// What the network itself gives, Gaussians in its own unit included.
+std::vector<Prediction> Engine::Impl::own_predictions(const Plan& plan, const InferOptions& wanted) const {
+    constexpr double most = 3.0;
+    std::vector<Prediction> predictions = network.predictions(plan);
+    if (plan.key().rays) network.add_ray_poses(predictions, plan, wanted.seed);
+    if (!plan.key().gaussians) return predictions;
+    double scale = 1.0;
+    const bool posed =
+        std::all_of(predictions.begin(), predictions.end(), [](const Prediction& one) { return one.extrinsics.has_value(); });
+    if (posed && !wanted.cameras.empty()) {
+        const auto found = similarity_scale(centres_of(predictions), centres_of(normalised(wanted.cameras)), true);
+        scale = std::clamp(found.value_or(1.0), 1.0 / most, most);
+    }
+    network.add_gaussians(predictions, plan, static_cast<float>(scale));
     return predictions;
+}
+
+void Engine::Impl::pair_with(std::vector<Prediction>& predictions, const Plan& metric_plan, bool fill_sky_too) const {
+    std::vector<Prediction> metres = metric->predictions(metric_plan);
+    fill_sky(metres);
+    if (align_to_metric(predictions, metres) && fill_sky_too) fill_nested_sky(predictions, metres);
+    for (std::size_t i = 0; i < predictions.size(); ++i) predictions[i].sky = std::move(metres[i].sky);
 }
 
 // Canonical depth becomes metres with the focal length of the processed picture, and stays relative without.

@@ -196,6 +196,22 @@ void read_activation(Reader& reader, Architecture architecture, HeadParams& head
     head.max_depth = max_depth;
 }
 
+GaussianParams read_gaussians(Reader& reader, const HeadParams& head) {
+    const auto must_be = [&](const char* key, int value) {
+        reader.require(reader.integer(key, 0, 1 << 20, value) == value, key, "must be " + std::to_string(value));
+    };
+    must_be(keys::kGsOutputDim, 38);
+    must_be(keys::kGsFeatures, head.features);
+    must_be(keys::kGsShDegree, 2);
+    reader.require(reader.boolean(keys::kGsPredOffsetDepth, true), keys::kGsPredOffsetDepth, "must be true");
+    reader.require(reader.boolean(keys::kGsPredOffsetXy, true), keys::kGsPredOffsetXy, "must be true");
+    reader.require(!reader.boolean(keys::kGsPredColor, false), keys::kGsPredColor, "must be false");
+    GaussianParams gaussians;
+    gaussians.scale_min = reader.real(keys::kGsScaleMin, 0.0, 1e6, gaussians.scale_min);
+    gaussians.scale_max = reader.real(keys::kGsScaleMax, gaussians.scale_min, 1e6, gaussians.scale_max);
+    return gaussians;
+}
+
 ImageParams read_image(Reader& reader, Architecture architecture) {
     ImageParams image;
     image.mean = reader.list<float, 3>(keys::kMean, -10.0, 10.0);
@@ -243,11 +259,14 @@ Hparams read_hparams(const GgufFile& file, const ImageParams* image) {
     Reader reader(file);
     Hparams hparams;
     hparams.architecture = read_architecture(file, reader);
-    hparams.has_rays = hparams.architecture == Architecture::any_view && file.find("head.scratch.rn1_aux.out.weight") != nullptr;
+    const auto has = [&](const char* tensor) { return hparams.architecture == Architecture::any_view && file.find(tensor) != nullptr; };
+    hparams.has_rays = has("head.scratch.rn1_aux.out.weight");
+    hparams.has_pose_encoder = has("cam_enc.pose_fc1.weight");
     hparams.vit = read_vit(reader);
     if (hparams.architecture == Architecture::v2) hparams.vit.final_norm_eps = 1e-6f;
     hparams.head = read_head(reader, hparams.architecture);
     read_activation(reader, hparams.architecture, hparams.head);
+    if (has("gs.scratch.out2b.weight")) hparams.gaussians = read_gaussians(reader, hparams.head);
     hparams.image = image != nullptr ? *image : read_image(reader, hparams.architecture);
     read_facts(reader, hparams);
     const int outputs = hparams.architecture == Architecture::any_view ? 2 : 1;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "depth_anything/prediction.hpp"
@@ -59,9 +60,16 @@ enum class Architecture {
     v2         // Depth Anything V2: DPT head, depth alone
 };
 
+// Of the head of 3-D Gaussians; its widths are those of the depth head.
+struct GaussianParams {
+    float scale_min = 1e-5f, scale_max = 30.0f;  // of a Gaussian, in tenths of a pixel at unit depth
+};
+
 struct Hparams {
     Architecture architecture = Architecture::any_view;
-    bool has_rays = false;  // any-view files with the auxiliary ray branch, which published ones lack
+    bool has_rays = false;          // any-view files with the auxiliary ray branch, which published ones lack
+    bool has_pose_encoder = false;  // any-view files with the encoder of known cameras, likewise
+    std::optional<GaussianParams> gaussians;
     VitParams vit;
     HeadParams head;
     ImageParams image;

@@ -31,6 +31,9 @@ void scale(Prediction& prediction, float factor) {
 }  // namespace
 
 std::optional<float> align_to_metric(std::vector<Prediction>& views, std::vector<Prediction>& metric) {
+    for (const Prediction& view : views) {
+        if (!view.intrinsics || !view.extrinsics) return std::nullopt;
+    }
     for (std::size_t view = 0; view < views.size(); ++view) {
         scale_to_metres(metric[view].depth, (views[view].intrinsics->fx + views[view].intrinsics->fy) / 2.0f);
     }

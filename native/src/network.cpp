@@ -5,6 +5,8 @@
 #include "depth_anything/error.hpp"
 #include "memory.hpp"
 #include "model/camera.hpp"
+#include "model/gaussians.hpp"
+#include "model/ray_pose.hpp"
 #include "postprocess.hpp"
 
 namespace da {
@@ -67,6 +69,7 @@ Plan& Network::plan_for(const PlanKey& key) {
     }
     // Room is made first, so that memory never holds more plans than asked for.
     while (static_cast<int>(plans_.size()) >= cached_sizes_) plans_.pop_back();
+    if (key.gaussians) weights_.pack_gaussian_head();
     plans_.push_front(std::make_unique<Plan>(key, hparams_, weights_, backend_, memory_limit_));
     return *plans_.front();
 }
@@ -87,6 +90,26 @@ std::vector<Prediction> Network::predictions(const Plan& plan) const {
     }
     predictions.front().stages = plan.stages();
     return predictions;
+}
+
+void Network::add_ray_poses(std::vector<Prediction>& predictions, const Plan& plan, std::uint64_t seed) const {
+    std::vector<RayMap> maps;
+    for (int view = 0; view < plan.key().views; ++view) maps.push_back(*plan.rays(view));
+    const auto cameras = cameras_from_rays(maps, plan.key().size, seed, [&] { backend_.check_cancelled(); });
+    for (std::size_t view = 0; view < cameras.size(); ++view) {
+        if (!cameras[view]) continue;
+        predictions[view].intrinsics = cameras[view]->intrinsics;
+        predictions[view].extrinsics = cameras[view]->extrinsics;
+    }
+}
+
+void Network::add_gaussians(std::vector<Prediction>& predictions, const Plan& plan, float scale) const {
+    for (int view = 0; view < plan.key().views; ++view) {
+        Prediction& prediction = predictions[view];
+        if (!prediction.extrinsics) continue;
+        prediction.gaussians =
+            gaussians_from(plan.gaussian_logits(view), prediction, *hparams_.gaussians, scale, [&] { backend_.check_cancelled(); });
+    }
 }
 
 }  // namespace da

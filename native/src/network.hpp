@@ -31,6 +31,12 @@ class Network {
     // What the network gives for each view once the plan has run. Sky maps are there where the plan has them; the sky is not filled.
     std::vector<Prediction> predictions(const Plan& plan) const;
 
+    // Cameras from the rays of a plan that has them; a view whose rays fit none stays without.
+    void add_ray_poses(std::vector<Prediction>& predictions, const Plan& plan, std::uint64_t seed) const;
+
+    // Gaussians of a plan that has them, of every view with a pose. scale: see gaussians_from.
+    void add_gaussians(std::vector<Prediction>& predictions, const Plan& plan, float scale) const;
+
   private:
     // In the order of their lives: what comes later refers to what comes earlier.
     GgufFile file_;

@@ -186,6 +186,16 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
         });
 }
 
+ggml_tensor* gelu(Graph& g, ggml_tensor* x) {
+    if (g.standard_ops) return ggml_gelu_erf(g.context, x);
+    Sources sources({x});
+    return kernel_node(g, sources, {x->ne[0], x->ne[1], x->ne[2]},
+                       [&set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                           const auto count = static_cast<std::size_t>(ggml_nelements(result));
+                           set.run_gelu(floats(result->src[0]), count, target(result), next, cancelled);
+                       });
+}
+
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
     if (g.standard_ops) return standard::interpolate(g, x, width, height, table);
     const int channels = static_cast<int>(x->ne[2]);

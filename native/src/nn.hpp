@@ -118,6 +118,9 @@ struct ConvOptions {
 // x [width, height, in] -> [width', height', out]; a transposed convolution where the weights are packed as one.
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options = {});
 
+// The exact GELU of a map [width, height, channels].
+ggml_tensor* gelu(Graph& g, ggml_tensor* x);
+
 // Bilinear with aligned corners, to [width, height, channels]; `table` is added where it is not empty.
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table = {});
 

@@ -5,6 +5,7 @@
 #include "depth_anything/error.hpp"
 #include "memory.hpp"
 #include "model/camera.hpp"
+#include "model/camera_encoder.hpp"
 #include "model/dinov2.hpp"
 #include "model/dpt.hpp"
 #include "preprocess.hpp"
@@ -16,7 +17,8 @@ namespace {
 constexpr std::size_t kNodes = 8192,
                       kNodesOfView = 4096;  // at most: GIANT has 40 blocks of about 80 nodes of ggml, and 4 to 40 of each view
 constexpr const char* kInputStage = "input";
-constexpr std::size_t kMostConstantsOfView = 32;
+constexpr std::size_t kMostConstantsOfView = 64;
+constexpr std::int64_t kPoseValues = 9;
 
 ggml_context_ptr tensors_only(std::size_t count, std::size_t extra) {
     return ggml_context_ptr(ggml_init({count * ggml_tensor_overhead() + extra, nullptr, true}));
@@ -63,28 +65,41 @@ void Plan::build(const Hparams& hparams) {
     patches_ =
         ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch_size_) * patch_size_, key_.views * grid.patches());
     ggml_set_input(patches_);
-    g.stage(kInputStage, ggml_view_2d(g.context, patches_, patches_->ne[0], grid.patches(), patches_->nb[1], 0),
-            {3, key_.size.height, key_.size.width});
-    const Features features = dinov2(g, patches_, hparams.vit, grid, key_.views);
+    const auto patches_of = [&](std::size_t view) {
+        return ggml_view_2d(g.context, patches_, patches_->ne[0], grid.patches(), patches_->nb[1], view * grid.patches() * patches_->nb[1]);
+    };
+    g.stage(kInputStage, patches_of(0), {3, key_.size.height, key_.size.width});
+    if (key_.known_cameras) {
+        cameras_ = ggml_new_tensor_2d(g.context, GGML_TYPE_F32, kPoseValues, key_.views);
+        ggml_set_input(cameras_);
+    }
+    const Features features =
+        dinov2(g, patches_, hparams.vit, grid, key_.views, key_.known_cameras ? camera_encoder(g, cameras_) : nullptr);
     if (key_.pose) pose_ = camera_decoder(g, features.camera_tokens);
-    for (const auto& taps : features.taps) {
-        outputs_.push_back(dpt(g, taps, hparams, grid, key_.size, key_.sky));
+    for (std::size_t view = 0; view < features.taps.size(); ++view) {
+        const auto& taps = features.taps[view];
+        outputs_.push_back(dpt(g, taps, hparams, grid, key_.size, {key_.sky, key_.rays}));
+        if (key_.gaussians) outputs_.back().gaussian_logits = gaussian_head(g, taps, patches_of(view), hparams, grid, key_.size);
         g.wanted_stages.clear();  // stages are those of the first view
     }
 
     nodes_ = ggml_new_graph_custom(g.context, most_nodes(key_.views), false);
-    const auto output = [&](ggml_tensor* tensor) {
-        if (tensor == nullptr) return;
+    for (ggml_tensor* tensor : all_outputs()) {
         ggml_set_output(tensor);
         ggml_build_forward_expand(nodes_, tensor);
-    };
-    // One head after the other, so that they share their memory.
-    for (const HeadOutputs& outputs : outputs_) {
-        output(outputs.logits);
-        output(outputs.sky_logits);
     }
-    output(pose_);
     for (const NamedStage& stage : g.stages) ggml_build_forward_expand(nodes_, stage.tensor);
+}
+
+// One head after the other, so that they share their memory.
+std::vector<ggml_tensor*> Plan::all_outputs() const {
+    std::vector<ggml_tensor*> all;
+    for (const HeadOutputs& outputs : outputs_) {
+        all.insert(all.end(), {outputs.logits, outputs.sky_logits, outputs.ray_logits, outputs.gaussian_logits});
+    }
+    all.push_back(pose_);
+    all.erase(std::remove(all.begin(), all.end(), nullptr), all.end());
+    return all;
 }
 
 void Plan::check_stages(const std::vector<std::string>& wanted) const {
@@ -133,20 +148,19 @@ void Plan::allocate_on_device() {
         if (tensor != nullptr) mirrors_.emplace(tensor, std::vector<float>(ggml_nelements(tensor)));
     };
     mirror(patches_);
-    mirror(pose_);
-    for (const HeadOutputs& outputs : outputs_) {
-        mirror(outputs.logits);
-        mirror(outputs.sky_logits);
-    }
+    mirror(cameras_);
+    for (ggml_tensor* tensor : all_outputs()) mirror(tensor);
     for (const NamedStage& stage : graph_->stages) mirror(stage.tensor);
 }
 
 void Plan::run() {
     if (backend_.on_host()) return backend_.compute(nodes_);
-    ggml_backend_tensor_set(patches_, mirrors_.at(patches_).data(), 0, ggml_nbytes(patches_));
+    for (ggml_tensor* tensor : {patches_, cameras_}) {
+        if (tensor != nullptr) ggml_backend_tensor_set(tensor, mirrors_.at(tensor).data(), 0, ggml_nbytes(tensor));
+    }
     backend_.compute(nodes_, scheduler_.get());
     for (auto& [tensor, values] : mirrors_) {
-        if (tensor != patches_) ggml_backend_tensor_get(tensor, values.data(), 0, ggml_nbytes(tensor));
+        if (tensor != patches_ && tensor != cameras_) ggml_backend_tensor_get(tensor, values.data(), 0, ggml_nbytes(tensor));
     }
 }
 
@@ -154,9 +168,23 @@ const float* Plan::values(const ggml_tensor* tensor) const {
     return mirrors_.empty() ? static_cast<const float*>(tensor->data) : mirrors_.at(tensor).data();
 }
 
+float* Plan::input(const ggml_tensor* tensor, int view) {
+    float* all = mirrors_.empty() ? static_cast<float*>(tensor->data) : mirrors_.at(tensor).data();
+    return all + view * ggml_nelements(tensor) / key_.views;
+}
+
 float* Plan::patches(int view) {
-    float* all = mirrors_.empty() ? static_cast<float*>(patches_->data) : mirrors_.at(patches_).data();
-    return all + view * ggml_nelements(patches_) / key_.views;
+    return input(patches_, view);
+}
+
+float* Plan::camera(int view) {
+    return input(cameras_, view);
+}
+
+std::optional<RayMap> Plan::rays(int view) const {
+    const ggml_tensor* map = outputs_[view].ray_logits;
+    if (map == nullptr) return std::nullopt;
+    return RayMap{{static_cast<int>(map->ne[0]), static_cast<int>(map->ne[1])}, plane(map, 0)};
 }
 
 const float* Plan::pose_encoding(int view) const {

@@ -3,12 +3,15 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backend.hpp"
 #include "hparams.hpp"
 #include "model/dpt.hpp"
+#include "model/ray_pose.hpp"
 #include "nn.hpp"
 
 namespace da {
@@ -17,11 +20,17 @@ struct PlanKey {
     Size size;
     int views = 1;
     bool sky = false;
-    bool pose = false;
+    bool pose = false;           // by the camera decoder
+    bool rays = false;           // for a pose by rays
+    bool known_cameras = false;  // they are an input
+    bool gaussians = false;
     std::vector<std::string> stages;
 
     bool operator==(const PlanKey& other) const {
-        return size == other.size && views == other.views && sky == other.sky && pose == other.pose && stages == other.stages;
+        const auto parts = [](const PlanKey& key) {
+            return std::tie(key.size, key.views, key.sky, key.pose, key.rays, key.known_cameras, key.gaussians, key.stages);
+        };
+        return parts(*this) == parts(other);
     }
 };
 
@@ -33,6 +42,7 @@ class Plan {
 
     const PlanKey& key() const { return key_; }
     float* patches(int view);  // the input, see write_patches
+    float* camera(int view);   // the other input where the key has known_cameras, see pose_encoding_of
 
     // Throws what Backend::compute throws.
     void run();
@@ -41,10 +51,14 @@ class Plan {
     const float* logits(int view, int channel) const { return plane(outputs_[view].logits, channel); }
     const float* sky_logits(int view) const { return plane(outputs_[view].sky_logits, 0); }
     const float* pose_encoding(int view) const;
+    std::optional<RayMap> rays(int view) const;
+    const float* gaussian_logits(int view) const { return plane(outputs_[view].gaussian_logits, 0); }
     std::vector<Stage> stages() const;
 
   private:
     const float* values(const ggml_tensor* tensor) const;
+    float* input(const ggml_tensor* tensor, int view);
+    std::vector<ggml_tensor*> all_outputs() const;
     const float* plane(const ggml_tensor* map, int channel) const;
     void build(const Hparams& hparams);
     void check_stages(const std::vector<std::string>& wanted) const;
@@ -66,6 +80,7 @@ class Plan {
     ggml_tensor* patches_ = nullptr;
     std::vector<HeadOutputs> outputs_;  // of each view
     ggml_tensor* pose_ = nullptr;
+    ggml_tensor* cameras_ = nullptr;
     std::map<const ggml_tensor*, std::vector<float>> mirrors_;  // on the host, of inputs and outputs on a device with memory of its own
 };
 

@@ -85,9 +85,11 @@ bool belongs(keys::Part part, const Hparams& hparams) {
             return hparams.vit.swiglu;
         case keys::Part::rays:
             return hparams.has_rays;
-        case keys::Part::unused_lateral:
         case keys::Part::pose_encoder:
+            return hparams.has_pose_encoder;
         case keys::Part::gaussians:
+            return hparams.gaussians.has_value();
+        case keys::Part::unused_lateral:
             return false;  // nothing here uses them
         default:
             return true;
@@ -158,25 +160,48 @@ kernels::PackedConv packed(const GgufFile& file, const std::string& path, const 
                             : kernels::pack_conv(values, offsets, third, fourth, kernel, shape.stride);
 }
 
-// Convolutions of a refinement chain; suffix: "" for depth, "_aux" for rays.
-void add_refinenets(std::vector<std::string>& paths, const std::string& suffix) {
+// Packing and copying read what is not needed again: let its pages go. Others come back when they are used.
+void release_pages(const GgufFile& file) {
+    ::madvise(const_cast<std::uint8_t*>(file.mapping()), file.bytes(), MADV_DONTNEED);
+}
+
+constexpr std::string_view kDepthHead = "head.", kGaussianHead = "gs.";
+using ConvShapes = std::map<std::string, ConvShape>;
+
+// Convolutions of a refinement chain. suffix: "" for the main branch, "_aux" for rays.
+void add_refinenets(ConvShapes& shapes, std::string_view head, const std::string& suffix) {
     for (int level = 1; level <= 4; ++level) {
-        const std::string refinenet = "head.scratch.rn" + std::to_string(level) + suffix;
-        paths.insert(paths.end(), {refinenet + ".rc2.c1", refinenet + ".rc2.c2", refinenet + ".out"});
-        if (level < 4) paths.insert(paths.end(), {refinenet + ".rc1.c1", refinenet + ".rc1.c2"});
+        const std::string refinenet = std::string(head) + "scratch.rn" + std::to_string(level) + suffix;
+        for (int unit = level < 4 ? 1 : 2; unit <= 2; ++unit) {
+            for (const char* conv : {".c1", ".c2"}) shapes.emplace(refinenet + ".rc" + std::to_string(unit) + conv, ConvShape{});
+        }
+        shapes.emplace(refinenet + ".out", ConvShape{});
     }
 }
 
-std::map<std::string, ConvShape> head_convs(const Hparams& hparams) {
-    std::map<std::string, ConvShape> shapes = {{"head.resize.0", {1, true}}, {"head.resize.1", {1, true}}, {"head.resize.3", {2, false}}};
-    std::vector<std::string> plain = {"head.scratch.out1", "head.scratch.out2a", "head.scratch.out2b"};
-    if (hparams.architecture == Architecture::mono) plain.insert(plain.end(), {"head.scratch.sky_out2a", "head.scratch.sky_out2b"});
-    for (int level = 1; level <= 4; ++level) plain.push_back("head.scratch.layer" + std::to_string(level) + "_rn");
-    add_refinenets(plain, "");
+// What every head has.
+void add_trunk(ConvShapes& shapes, std::string_view head) {
+    const std::string resize = std::string(head) + "resize.", scratch = std::string(head) + "scratch.";
+    for (const char* level : {"0", "1"}) shapes.emplace(resize + level, ConvShape{1, true});
+    shapes.emplace(resize + "3", ConvShape{2, false});
+    for (const char* conv : {"out1", "out2a", "out2b", "layer1_rn", "layer2_rn", "layer3_rn", "layer4_rn"})
+        shapes.emplace(scratch + conv, ConvShape{});
+    add_refinenets(shapes, head, "");
+}
+
+ConvShapes head_convs(const Hparams& hparams) {
+    ConvShapes shapes;
+    add_trunk(shapes, kDepthHead);
+    std::vector<std::string> plain;
+    if (hparams.architecture == Architecture::mono) plain = {"head.scratch.sky_out2a", "head.scratch.sky_out2b"};
     if (hparams.has_rays) {
-        add_refinenets(plain, "_aux");
+        add_refinenets(shapes, kDepthHead, "_aux");
         for (int i = 0; i < 5; ++i) plain.push_back("head.scratch.out1_aux." + std::to_string(i));
         plain.insert(plain.end(), {"head.scratch.out2a_aux", "head.scratch.out2b_aux"});
+    }
+    if (hparams.gaussians) {
+        add_trunk(shapes, kGaussianHead);
+        for (int i = 0; i < 3; ++i) plain.push_back("gs.merger." + std::to_string(i));
     }
     for (const std::string& path : plain) shapes.emplace(path, ConvShape{});
     return shapes;
@@ -208,15 +233,25 @@ Weights::Weights(const GgufFile& file, const Hparams& hparams, const Backend& ba
         tensors_.emplace(one.name, tensor);
     }
     for (const auto& [name, entry] : file.tensors()) parameters_ += entry.elements();
-    if (backend.own_kernels()) {
-        for (const auto& [path, shape] : conv_shapes_) convs_.emplace(path, packed(file, path, shape));
-    }
+    if (backend.own_kernels()) pack(false);
     if (backend.on_host())
         map();
     else
         copy(backend);
-    // Packing and copying have read what is not needed again: let its pages go. Others come back when they are used.
-    ::madvise(const_cast<std::uint8_t*>(file.mapping()), file.bytes(), MADV_DONTNEED);
+    release_pages(file_);
+}
+
+void Weights::pack_gaussian_head() {
+    if (convs_.empty() || convs_.count("gs.scratch.out1") != 0) return;
+    pack(true);
+    release_pages(file_);
+}
+
+void Weights::pack(bool gaussian_head) {
+    for (const auto& [path, shape] : conv_shapes_) {
+        const bool of_gaussians = path.compare(0, kGaussianHead.size(), kGaussianHead) == 0;
+        if (of_gaussians == gaussian_head) convs_.emplace(path, packed(file_, path, shape));
+    }
 }
 
 void Weights::map() {

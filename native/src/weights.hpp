@@ -27,6 +27,9 @@ class Weights {
     // copied to the device. Throws Error("device.memory") when the device has no room for them.
     Weights(const GgufFile& file, const Hparams& hparams, const Backend& backend);
 
+    // Packs the convolutions of the Gaussians' head, which few programs want, where our own kernels run; the second time nothing happens.
+    void pack_gaussian_head();
+
     // Tensor by its name in the file; every name that the network parts use is in the table that check_tensors went through.
     ggml_tensor* tensor(const std::string& name) const { return tensors_.at(name); }
     // The same, or nullptr where the network has none of that name.
@@ -41,6 +44,7 @@ class Weights {
     std::int64_t parameters() const { return parameters_; }
 
   private:
+    void pack(bool gaussian_head);
     void map();
     void copy(const Backend& backend);
 

@@ -75,24 +75,57 @@ void add_backbone(Builder& b, int depth, int embed, int heads, int alt_start) {
     b.norm("vit.norm", embed);
 }
 
-void add_head(Builder& b, int tap_dim, int output_dim, bool norm) {
-    if (norm) b.norm("head.norm", tap_dim);
-    for (int s = 0; s < 4; ++s) b.conv("head.proj." + std::to_string(s), 1, tap_dim, kOutChannels[s]);
-    b.conv("head.resize.0", 4, kOutChannels[0], kOutChannels[0]);
-    b.conv("head.resize.1", 2, kOutChannels[1], kOutChannels[1]);
-    b.conv("head.resize.3", 3, kOutChannels[3], kOutChannels[3]);
+void add_refinenets(Builder& b, const std::string& head, const std::string& suffix) {
     for (int level = 1; level <= 4; ++level) {
-        const std::string number = std::to_string(level);
-        b.conv("head.scratch.layer" + number + "_rn", 3, kOutChannels[level - 1], kFeatures, false);
+        const std::string path = head + "scratch.rn" + std::to_string(level) + suffix;
         for (int unit = level == 4 ? 2 : 1; unit <= 2; ++unit) {
-            for (const char* conv : {".c1", ".c2"})
-                b.conv("head.scratch.rn" + number + ".rc" + std::to_string(unit) + conv, 3, kFeatures, kFeatures);
+            for (const char* conv : {".c1", ".c2"}) b.conv(path + ".rc" + std::to_string(unit) + conv, 3, kFeatures, kFeatures);
         }
-        b.conv("head.scratch.rn" + number + ".out", 1, kFeatures, kFeatures);
+        b.conv(path + ".out", 1, kFeatures, kFeatures);
     }
-    b.conv("head.scratch.out1", 3, kFeatures, kFeatures / 2);
-    b.conv("head.scratch.out2a", 3, kFeatures / 2, 32);
-    b.conv("head.scratch.out2b", 1, 32, output_dim);
+}
+
+void add_head(Builder& b, const std::string& head, int tap_dim, int output_dim, bool norm) {
+    if (norm) b.norm(head + "norm", tap_dim);
+    for (int s = 0; s < 4; ++s) b.conv(head + "proj." + std::to_string(s), 1, tap_dim, kOutChannels[s]);
+    b.conv(head + "resize.0", 4, kOutChannels[0], kOutChannels[0]);
+    b.conv(head + "resize.1", 2, kOutChannels[1], kOutChannels[1]);
+    b.conv(head + "resize.3", 3, kOutChannels[3], kOutChannels[3]);
+    for (int level = 1; level <= 4; ++level)
+        b.conv(head + "scratch.layer" + std::to_string(level) + "_rn", 3, kOutChannels[level - 1], kFeatures, false);
+    add_refinenets(b, head, "");
+    b.conv(head + "scratch.out1", 3, kFeatures, kFeatures / 2);
+    b.conv(head + "scratch.out2a", 3, kFeatures / 2, 32);
+    b.conv(head + "scratch.out2b", 1, 32, output_dim);
+}
+
+void add_rays(Builder& b) {
+    add_refinenets(b, "head.", "_aux");
+    for (int i = 0; i < 5; ++i) {
+        const int in = i % 2 == 0 ? kFeatures : kFeatures / 2;
+        b.conv("head.scratch.out1_aux." + std::to_string(i), 3, in, kFeatures + kFeatures / 2 - in);
+    }
+    b.conv("head.scratch.out2a_aux", 3, kFeatures / 2, 32);
+    b.norm("head.scratch.out2_aux_ln", 32);
+    b.conv("head.scratch.out2b_aux", 1, 32, 7);
+}
+
+void add_pose_encoder(Builder& b, int embed) {
+    for (int i = 0; i < 4; ++i) {
+        const std::string path = "cam_enc.blk." + std::to_string(i) + ".";
+        b.norm(path + "norm1", embed);
+        b.linear(path + "attn_qkv", embed, 3 * embed);
+        b.linear(path + "attn_proj", embed, embed);
+        b.add(path + "ls1", {static_cast<std::uint64_t>(embed)});
+        b.norm(path + "norm2", embed);
+        b.linear(path + "mlp_fc1", embed, 4 * embed);
+        b.linear(path + "mlp_fc2", 4 * embed, embed);
+        b.add(path + "ls2", {static_cast<std::uint64_t>(embed)});
+    }
+    b.norm("cam_enc.token_norm", embed);
+    b.norm("cam_enc.trunk_norm", embed);
+    b.linear("cam_enc.pose_fc1", 9, embed / 2);
+    b.linear("cam_enc.pose_fc2", embed / 2, embed);
 }
 
 void add_metadata(Model& model, int depth, int embed, int heads, int alt_start, int output_dim) {
@@ -199,7 +232,7 @@ Model any_view(int depth, int embed_dim, int num_heads) {
     Builder b;
     add_metadata(b.model, depth, embed_dim, num_heads, 1, 2);
     add_backbone(b, depth, embed_dim, num_heads, 1);
-    add_head(b, 2 * embed_dim, 2, true);
+    add_head(b, "head.", 2 * embed_dim, 2, true);
     b.linear("cam.bb0", 2 * embed_dim, 2 * embed_dim);
     b.linear("cam.bb2", 2 * embed_dim, 2 * embed_dim);
     b.linear("cam.fc_t", 2 * embed_dim, 3);
@@ -224,12 +257,25 @@ Model swiglu() {
     return std::move(b.model);
 }
 
+Model complete() {
+    constexpr int embed = 32;
+    Builder b;
+    b.model = any_view(4, embed, 2);
+    add_rays(b);
+    add_pose_encoder(b, embed);
+    add_head(b, "gs.", 2 * embed, 38, false);
+    b.conv("gs.merger.0", 3, 3, kFeatures / 8);
+    b.conv("gs.merger.1", 3, kFeatures / 8, kFeatures / 4);
+    b.conv("gs.merger.2", 3, kFeatures / 4, kFeatures / 2);
+    return std::move(b.model);
+}
+
 Model mono() {
     constexpr int depth = 4, embed = 32, heads = 2;
     Builder b;
     add_metadata(b.model, depth, embed, heads, -1, 1);
     add_backbone(b, depth, embed, heads, -1);
-    add_head(b, embed, 1, false);
+    add_head(b, "head.", embed, 1, false);
     b.conv("head.scratch.sky_out2a", 3, kFeatures / 2, 32);
     b.conv("head.scratch.sky_out2b", 1, 32, 1);
     return std::move(b.model);

@@ -13,6 +13,7 @@ from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 
+import family_cases
 import numpy as np
 import official
 import official_v2
@@ -74,6 +75,7 @@ def main(folder: Path) -> None:
         rounding[case] = _write_v2_case(folder / f"{case}.npz", V2_NETWORKS[name], official.picture(PICTURES[orientation]))
     _write_views(folder)
     rounding["rays"] = _write_rays(folder)
+    family_cases.write(folder, SEED)
     _write_manifest(folder, models, rounding)
 
 
@@ -153,6 +155,11 @@ def _write_manifest(folder: Path, models: dict[str, str], rounding: dict[str, di
         "v2_resolution": V2_RESOLUTION,
         "views_resolution": VIEWS_RESOLUTION,
         "square_token_stride": SQUARE_TOKEN_STRIDE,
+        "family": {
+            "resolution": family_cases.RESOLUTION,
+            "choice_seed": family_cases.CHOICE_SEED,
+            "cases": {name: case.options for name, case in family_cases.CASES.items()},
+        },
         "versions": {package: version(package) for package in packages},
         "models": models,
         "rounding": rounding,

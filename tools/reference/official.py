@@ -24,19 +24,23 @@ from depth_anything_ros.convert.hyper_parameters import HyperParameters
 from depth_anything_ros.convert.seeded import seeded_tensors
 
 os.environ.setdefault("DA3_LOG_LEVEL", "ERROR")  # read when the package is imported
-# The official picture code takes two classes of torchvision for batches; a single picture needs neither.
+# The official picture code takes two classes of torchvision for batches.
 _transforms = types.ModuleType("torchvision.transforms")
 _transforms.Normalize = lambda mean, std: None  # type: ignore[attr-defined]
+_transforms.CenterCrop = lambda size: lambda planes: _cropped(planes, size)  # type: ignore[attr-defined]
 sys.modules.setdefault("torchvision", types.ModuleType("torchvision"))
 sys.modules.setdefault("torchvision.transforms", _transforms)
 
 from depth_anything_3.cfg import create_object, load_config  # noqa: E402
 from depth_anything_3.model.cam_dec import CameraDec  # noqa: E402
+from depth_anything_3.model.cam_enc import CameraEnc  # noqa: E402
 from depth_anything_3.model.da3 import DepthAnything3Net  # noqa: E402
 from depth_anything_3.model.dinov2.dinov2 import DinoV2  # noqa: E402
 from depth_anything_3.model.dinov2.vision_transformer import DinoVisionTransformer  # noqa: E402
 from depth_anything_3.model.dpt import DPT  # noqa: E402
 from depth_anything_3.model.dualdpt import DualDPT  # noqa: E402
+from depth_anything_3.model.gs_adapter import GaussianAdapter  # noqa: E402
+from depth_anything_3.model.gsdpt import GSDPT  # noqa: E402
 from depth_anything_3.registry import MODEL_REGISTRY  # noqa: E402
 from depth_anything_3.utils.io.input_processor import InputProcessor  # noqa: E402
 
@@ -46,6 +50,12 @@ NOT_CONVERTED = ("cam_enc.", "head.scratch.output_conv1_aux.", "head.scratch.out
 
 _CONFIGURATIONS = {"da3nested-giant-large-anyview": "da3-giant", "da3nested-giant-large-metric": "da3metric-large"}
 """Name of a half of a nested pair to the official configuration of the same network."""
+
+
+def _cropped(planes: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """The middle [..., height, width] of planes [..., h, w]."""
+    top, left = ((extent - wanted) // 2 for extent, wanted in zip(planes.shape[-2:], size, strict=True))
+    return planes[..., top : top + size[0], left : left + size[1]]
 
 
 class _SizedDinoV2(DinoV2):
@@ -118,7 +128,22 @@ def _sized_network(parameters: HyperParameters) -> DepthAnything3Net:
     backbone = _SizedDinoV2(parameters)
     if parameters.cam_dim_in is None:
         return DepthAnything3Net(backbone, DPT(**head))
-    return DepthAnything3Net(backbone, DualDPT(**head), cam_dec=CameraDec(parameters.head_in), cam_enc=nn.Identity())
+    cameras = {
+        "cam_dec": CameraDec(parameters.head_in),
+        "cam_enc": CameraEnc(parameters.embed_dim) if parameters.pose_encoder else nn.Identity(),
+    }
+    if parameters.gs_output_dim is None:
+        return DepthAnything3Net(backbone, DualDPT(**head), **cameras)
+    gaussian_head = GSDPT(**{**head, "output_dim": parameters.gs_output_dim})
+    adapter = GaussianAdapter(
+        sh_degree=parameters.gs_sh_degree,
+        pred_color=parameters.gs_pred_color,
+        pred_offset_depth=parameters.gs_pred_offset_depth,
+        pred_offset_xy=parameters.gs_pred_offset_xy,
+        gaussian_scale_min=parameters.gs_scale_min,
+        gaussian_scale_max=parameters.gs_scale_max,
+    )
+    return DepthAnything3Net(backbone, DualDPT(**head), **cameras, gs_head=gaussian_head, gs_adapter=adapter)
 
 
 class _Checkpoint(nn.Module):

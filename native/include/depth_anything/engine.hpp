@@ -8,6 +8,7 @@
 // the graph's input (preprocess); the graph for that size is built once and kept (plan); its maps are turned into depth (postprocess).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,13 +34,25 @@ struct FocalLength {
     float fx = 0, fy = 0;  // pixels of the picture as given
 };
 
+// A camera that is known beforehand.
+struct KnownCamera {
+    std::array<double, 12> extrinsics = {};  // camera_from_world, 3x4 row-major, metres
+    double fx = 0, fy = 0, cx = 0, cy = 0;   // pixels of the picture as given, counted from its corner: the middle is width / 2
+};
+
 struct InferOptions {
     std::optional<FocalLength> focal;  // models that need it give metres only with it
     bool confidence = true;
     bool sky = true;
     bool pose = true;
+    bool ray_pose = false;            // the pose from the rays of every pixel in place of the camera decoder; files with the ray branch
+    bool gaussians = false;           // of GIANT
+    std::uint64_t seed = 0;           // of what is chosen at random: rays, and cameras where ten and more are known
     bool fill_sky = true;             // sky pixels take the 0.99-quantile of the rest, as in the official forward pass
     std::vector<std::string> stages;  // intermediate tensors to return, see docs/parity.md
+    // Of each picture, or none: depth is conditioned on them and comes in their unit, metres; files with the encoder of cameras. Cameras at
+    // one place tell no scale: depth stays as it is then, and poses are the network's.
+    std::vector<KnownCamera> cameras;
 };
 
 struct ModelInfo {
@@ -55,6 +68,9 @@ struct ModelInfo {
     std::uint64_t file_bytes = 0;
     std::string device;
     std::string instruction_set;
+    bool has_rays = false;          // takes ray_pose
+    bool has_pose_encoder = false;  // takes known cameras
+    bool has_gaussians = false;
 };
 
 // Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const.

@@ -49,6 +49,16 @@ struct Stage {
     std::vector<float> values;
 };
 
+// One 3-D Gaussian per pixel, row by row, in the world of the network's own poses.
+struct Gaussians {
+    DepthKind kind = DepthKind::relative_depth;  // of lengths, which no pair and no known camera turns into metres
+    std::vector<float> means;                    // x, y, z
+    std::vector<float> scales;                   // standard deviation along the three axes
+    std::vector<float> rotations;                // quaternion as splatting programs take it: w, x, y, z
+    std::vector<float> harmonics;                // three colours of nine coefficients, degrees 0 to 2
+    std::vector<float> opacities;                // 0 to 1
+};
+
 // Wall time, seconds.
 struct Timings {
     double preprocess = 0, compute = 0, postprocess = 0;
@@ -61,7 +71,8 @@ struct Prediction {
     std::optional<Map> sky;                           // raw network value, 0 and more
     std::optional<Intrinsics> intrinsics;             // the model's own estimate
     std::optional<std::array<float, 12>> extrinsics;  // camera_from_world, 3x4 row-major
-    std::optional<float> scale_factor;                // of a pair: what the any-view depth was multiplied with
+    std::optional<float> scale_factor;                // what the network's depth was multiplied with by a pair or known cameras
+    std::optional<Gaussians> gaussians;
     Timings timings;
     std::vector<Stage> stages;
 };

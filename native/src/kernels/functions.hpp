@@ -5,6 +5,7 @@
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
+RunGelu run_gelu;
 GemmScratch gemm_scratch;
 RunGemm run_gemm;
 AttentionFloats prepared_floats, attention_scratch;

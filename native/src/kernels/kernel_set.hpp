@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/activation.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/gemm.hpp"
@@ -15,6 +16,7 @@ namespace da::kernels {
 
 struct KernelSet {
     const char* name;
+    RunGelu* run_gelu;
     GemmScratch* gemm_scratch;
     RunGemm* run_gemm;
     AttentionFloats *prepared_floats, *attention_scratch;

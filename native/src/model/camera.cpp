@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/rotation.hpp"
+
 namespace da {
 
 ggml_tensor* camera_decoder(Graph& g, ggml_tensor* camera_tokens) {
@@ -21,24 +23,8 @@ Intrinsics intrinsics_from(const float* pose_encoding, Size picture) {
 }
 
 std::array<float, 12> extrinsics_from(const float* pose_encoding) {
-    const double x = pose_encoding[3], y = pose_encoding[4], z = pose_encoding[5], w = pose_encoding[6];
-    const double s = 2.0 / (x * x + y * y + z * z + w * w);
-    const double world_from_camera[3][3] = {
-        {1 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)},
-        {s * (x * y + z * w), 1 - s * (x * x + z * z), s * (y * z - x * w)},
-        {s * (x * z - y * w), s * (y * z + x * w), 1 - s * (x * x + y * y)},
-    };
-    std::array<float, 12> result = {};
-    for (int row = 0; row < 3; ++row) {
-        double moved = 0.0;
-        for (int column = 0; column < 3; ++column) {
-            const double inverse = world_from_camera[column][row];
-            result[row * 4 + column] = static_cast<float>(inverse);
-            moved += inverse * pose_encoding[column];
-        }
-        result[row * 4 + 3] = static_cast<float>(-moved);
-    }
-    return result;
+    const float* e = pose_encoding;
+    return inverse_pose(rotation_from({e[3], e[4], e[5], e[6]}), {e[0], e[1], e[2]});
 }
 
 }  // namespace da

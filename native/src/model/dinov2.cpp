@@ -119,12 +119,12 @@ ggml_tensor* rope_input(Graph& g, const Sequence& sequence, const VitParams& vit
     return g.constant(table, vit.head_dim, static_cast<std::int64_t>(table.size()) / vit.head_dim);
 }
 
-// Camera tokens take the place of the class tokens: slot 0 for the reference view, which is the first, slot 1 for the others.
-ggml_tensor* with_camera_tokens(Graph& g, ggml_tensor* x, const Sequence& sequence) {
+// Learned camera tokens: slot 0 for the reference view, which is the first, slot 1 for the others.
+ggml_tensor* learned_camera_tokens(Graph& g, const Sequence& sequence) {
     ggml_tensor* slots = g.weights.tensor("vit.camera_token");
     ggml_tensor* tokens = tokens_from(g, slots, 0, 1);
     if (sequence.views > 1) tokens = ggml_concat(g.context, tokens, repeated(g, tokens_from(g, slots, 1, 1), sequence.views - 1), 1);
-    return joined(g, tokens, patch_tokens(g, x, sequence), sequence);
+    return tokens;
 }
 
 // What the head gets of one view. local and x: sequences.
@@ -136,7 +136,7 @@ ggml_tensor* tap(Graph& g, ggml_tensor* local, ggml_tensor* x, int view, const V
 
 }  // namespace
 
-Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid, int views) {
+Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid, int views, ggml_tensor* camera_tokens) {
     constexpr int fewest_views_with_choice = 3;
     const Sequence sequence{grid, views};
     ggml_tensor* x = prepare_tokens(g, patches, vit, sequence);
@@ -150,11 +150,14 @@ Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid,
     features.taps.resize(views);
     std::size_t taps = 0;
     for (int i = 0; i < vit.depth && taps < 4; ++i) {
-        if (i == vit.alt_start - 1 && views >= fewest_views_with_choice) {
+        if (i == vit.alt_start - 1 && views >= fewest_views_with_choice && camera_tokens == nullptr) {
             order = view_order(g, class_tokens(g, x, sequence));
             x = reordered(g, x, order.forth, sequence);
         }
-        if (i == vit.alt_start) x = with_camera_tokens(g, x, sequence);
+        if (i == vit.alt_start) {  // camera tokens take the place of the class tokens
+            ggml_tensor* tokens = camera_tokens != nullptr ? camera_tokens : learned_camera_tokens(g, sequence);
+            x = joined(g, tokens, patch_tokens(g, x, sequence), sequence);
+        }
         x = block(g, x, i, vit.is_global(i) ? global_reach : local_reach, vit);
         if (!vit.is_global(i)) local = x;
         if (i != vit.out_layers[taps]) continue;

@@ -16,6 +16,7 @@ struct Features {
 
 // patches: [3 * patch * patch, patches of all views], normalised pixels in the order channel, row, column. Stages are those of the first
 // view.
-Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid, int views);
+// camera_tokens: [embed_dim, views] of known cameras, or nullptr for the learned ones.
+Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid, int views, ggml_tensor* camera_tokens);
 
 }  // namespace da

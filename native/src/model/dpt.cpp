@@ -7,17 +7,24 @@ namespace da {
 namespace {
 
 constexpr float kNormEps = 1e-5f;
-const char* const kScratch = "head.scratch.";
 
 std::vector<std::int64_t> shape_of(const ggml_tensor* map) {
     return {map->ne[2], map->ne[1], map->ne[0]};
 }
 
+// What distinguishes the heads.
+struct Branch {
+    std::string path;    // of the weights
+    std::string stages;  // beginning of the names of stages
+    bool norm, pos_embed;
+};
+
 class Head {
   public:
-    Head(Graph& g, const Hparams& hparams, Grid grid, Size picture)
+    Head(Graph& g, const Hparams& hparams, Branch branch, Grid grid, Size picture)
         : g_(g),
           hparams_(hparams),
+          branch_(std::move(branch)),
           grid_(grid),
           picture_(picture),
           aspect_(static_cast<float>(picture.width) / static_cast<float>(picture.height)) {}
@@ -25,10 +32,10 @@ class Head {
     // Tokens of one tap to a map [width, height, features] at its own size.
     ggml_tensor* level(ggml_tensor* tokens, int index) {
         const std::string number = std::to_string(index);
-        if (hparams_.architecture == Architecture::any_view) tokens = layer_norm(g_, tokens, "head.norm", kNormEps);
+        if (branch_.norm) tokens = layer_norm(g_, tokens, branch_.path + "norm", kNormEps);
         ggml_tensor* map = resize(to_map(project(tokens, index), index), index);
-        map = conv_2d(g_, map, kScratch + ("layer" + std::to_string(index + 1)) + "_rn");
-        g_.stage("layer_rn." + std::to_string(index + 1), map, shape_of(map));
+        map = conv_2d(g_, map, scratch("layer" + std::to_string(index + 1) + "_rn"));
+        stage("layer_rn." + std::to_string(index + 1), map);
         return map;
     }
 
@@ -36,10 +43,10 @@ class Head {
     // The official order is resampling first; the two commute (weights of a resampling sum to 1), and this way is a quarter of the work.
     // suffix: of the chain, see fused.
     ggml_tensor* refinenet(int number, ggml_tensor* top, ggml_tensor* lateral, int width, int height, const std::string& suffix) {
-        const std::string path = kScratch + ("rn" + std::to_string(number)) + suffix;
+        const std::string path = scratch("rn" + std::to_string(number) + suffix);
         if (lateral != nullptr) top = ggml_add(g_.context, top, residual_unit(lateral, path + ".rc1"));
         ggml_tensor* map = interpolate(g_, conv_2d(g_, residual_unit(top, path + ".rc2"), path + ".out"), width, height);
-        g_.stage("refinenet" + suffix + "." + std::to_string(number), map, shape_of(map));
+        stage("refinenet" + suffix + "." + std::to_string(number), map);
         return map;
     }
 
@@ -55,43 +62,50 @@ class Head {
 
     // Ray of every cell (direction, origin) and its confidence, before the activation: [width, height, 7] at the size of `map`.
     ggml_tensor* rays(ggml_tensor* map) {
-        for (int i = 0; i < 5; ++i) map = conv_2d(g_, map, "head.scratch.out1_aux." + std::to_string(i));
+        for (int i = 0; i < 5; ++i) map = conv_2d(g_, map, scratch("out1_aux." + std::to_string(i)));
         const int width = static_cast<int>(map->ne[0]), height = static_cast<int>(map->ne[1]), channels = static_cast<int>(map->ne[2]);
-        kernels::PositionTable table;
-        if (hparams_.head.pos_embed) table = uv_embedding(width, height, channels, aspect_);
-        map = conv_2d(g_, interpolate(g_, map, width, height, std::move(table)), "head.scratch.out2a_aux");
+        map = conv_2d(g_, interpolate(g_, map, width, height, positions(width, height, channels)), scratch("out2a_aux"));
         const std::int64_t cells = map->ne[0] * map->ne[1], hidden = map->ne[2];
         ggml_tensor* tokens = ggml_cont(g_.context, ggml_transpose(g_.context, ggml_reshape_2d(g_.context, map, cells, hidden)));
-        tokens = layer_norm(g_, tokens, "head.scratch.out2_aux_ln", kNormEps);
+        tokens = layer_norm(g_, tokens, scratch("out2_aux_ln"), kNormEps);
         map = ggml_cont(g_.context, ggml_transpose(g_.context, tokens));
         ConvOptions options;
         options.relu_input = true;
-        return conv_2d(g_, ggml_reshape_3d(g_.context, map, width, height, hidden), "head.scratch.out2b_aux", options);
+        return conv_2d(g_, ggml_reshape_3d(g_.context, map, width, height, hidden), scratch("out2b_aux"), options);
     }
 
     // The last map before the output branches, at the size of the picture.
     ggml_tensor* full_size(ggml_tensor* fused) {
-        ggml_tensor* map = conv_2d(g_, fused, "head.scratch.out1");
-        g_.stage("output_conv1", map, shape_of(map));
-        const int channels = static_cast<int>(map->ne[2]);
-        kernels::PositionTable table;
-        if (hparams_.head.pos_embed) table = uv_embedding(picture_.width, picture_.height, channels, aspect_);
-        return interpolate(g_, map, picture_.width, picture_.height, std::move(table));
+        ggml_tensor* map = conv_2d(g_, fused, scratch("out1"));
+        stage("output_conv1", map);
+        const auto table = positions(picture_.width, picture_.height, static_cast<int>(map->ne[2]));
+        return interpolate(g_, map, picture_.width, picture_.height, table);
     }
 
-    ggml_tensor* output(ggml_tensor* map, const std::string& path) {
+    // name: "out2" or "sky_out2"; stage_name: of the result.
+    ggml_tensor* output(ggml_tensor* map, const std::string& name, const std::string& stage_name) {
         ConvOptions options;
         options.relu_output = true;
-        return conv_2d(g_, conv_2d(g_, map, path + "a", options), path + "b");
+        ggml_tensor* result = conv_2d(g_, conv_2d(g_, map, scratch(name + "a"), options), scratch(name + "b"));
+        stage(stage_name, result);
+        return result;
     }
 
   private:
+    std::string scratch(const std::string& name) const { return branch_.path + "scratch." + name; }
+
+    void stage(const std::string& name, ggml_tensor* map) { g_.stage(branch_.stages + name, map, shape_of(map)); }
+
+    kernels::PositionTable positions(int width, int height, int channels) const {
+        return branch_.pos_embed ? uv_embedding(width, height, channels, aspect_) : kernels::PositionTable{};
+    }
+
     ggml_tensor* project(ggml_tensor* tokens, int index) {
-        const std::string path = "head.proj." + std::to_string(index);
+        const std::string path = branch_.path + "proj." + std::to_string(index);
         ggml_tensor* weight = g_.weights.tensor(path + ".weight");
         weight = ggml_reshape_2d(g_.context, weight, weight->ne[2], weight->ne[3]);
         tokens = matmul(g_, weight, g_.weights.tensor(path + ".bias"), tokens);
-        if (!hparams_.head.pos_embed) return tokens;
+        if (!branch_.pos_embed) return tokens;
         const int channels = hparams_.head.out_channels[index];
         const auto table = uv_embedding(grid_.width, grid_.height, channels, aspect_);
         return ggml_add(g_.context, tokens, g_.constant(as_tokens(table, grid_.width, grid_.height, channels), channels, grid_.patches()));
@@ -102,7 +116,9 @@ class Head {
         return ggml_reshape_3d(g_.context, planar, grid_.width, grid_.height, hparams_.head.out_channels[index]);
     }
 
-    ggml_tensor* resize(ggml_tensor* map, int index) { return index == 2 ? map : conv_2d(g_, map, "head.resize." + std::to_string(index)); }
+    ggml_tensor* resize(ggml_tensor* map, int index) {
+        return index == 2 ? map : conv_2d(g_, map, branch_.path + "resize." + std::to_string(index));
+    }
 
     ggml_tensor* residual_unit(ggml_tensor* x, const std::string& path) {
         ConvOptions first, second;
@@ -114,6 +130,7 @@ class Head {
 
     Graph& g_;
     const Hparams& hparams_;
+    Branch branch_;
     Grid grid_;
     Size picture_;
     float aspect_;
@@ -128,22 +145,47 @@ void stage_rays(Graph& g, ggml_tensor* logits) {
     g.stage("ray_conf", ggml_scale_bias(g.context, ggml_exp(g.context, some(channels, 1)), 1.0f, 1.0f), {height, width});
 }
 
+using Taps = std::array<ggml_tensor*, 4>;
+
+Taps levels_of(Head& head, const Taps& taps) {
+    Taps levels;
+    for (int i = 0; i < 4; ++i) levels[i] = head.level(taps[i], i);
+    return levels;
+}
+
+// Patches of one picture, see dinov2, as a map [width, height, 3].
+ggml_tensor* picture_map(Graph& g, ggml_tensor* patches, Grid grid, Size picture) {
+    const std::int64_t patch = picture.width / grid.width;
+    ggml_tensor* cells = ggml_reshape_4d(g.context, patches, patch, 3 * patch, grid.width, grid.height);
+    cells = ggml_cont(g.context, ggml_permute(g.context, cells, 0, 2, 1, 3));  // [patch, grid width, (row, channel), grid height]
+    cells = ggml_reshape_4d(g.context, cells, picture.width, patch, 3, grid.height);
+    return ggml_reshape_3d(g.context, ggml_cont(g.context, ggml_permute(g.context, cells, 0, 1, 3, 2)), picture.width, picture.height, 3);
+}
+
 }  // namespace
 
-HeadOutputs dpt(Graph& g, const std::array<ggml_tensor*, 4>& taps, const Hparams& hparams, Grid grid, Size picture, bool sky) {
-    Head head(g, hparams, grid, picture);
-    std::array<ggml_tensor*, 4> levels;
-    for (int i = 0; i < 4; ++i) levels[i] = head.level(taps[i], i);
+HeadOutputs dpt(Graph& g, const Taps& taps, const Hparams& hparams, Grid grid, Size picture, const HeadWanted& wanted) {
+    Head head(g, hparams, {"head.", "", hparams.architecture == Architecture::any_view, hparams.head.pos_embed}, grid, picture);
+    const Taps levels = levels_of(head, taps);
     ggml_tensor* map = head.full_size(head.fused(levels, ""));
     HeadOutputs outputs;
-    outputs.logits = head.output(map, "head.scratch.out2");
-    g.stage("logits", outputs.logits, shape_of(outputs.logits));
-    if (sky) {
-        outputs.sky_logits = head.output(map, "head.scratch.sky_out2");
-        g.stage("sky_logits", outputs.sky_logits, shape_of(outputs.sky_logits));
+    outputs.logits = head.output(map, "out2", "logits");
+    if (wanted.sky) outputs.sky_logits = head.output(map, "sky_out2", "sky_logits");
+    if (hparams.has_rays) {
+        ggml_tensor* rays = head.rays(head.fused(levels, "_aux"));
+        stage_rays(g, rays);
+        if (wanted.rays) outputs.ray_logits = rays;
     }
-    if (hparams.has_rays) stage_rays(g, head.rays(head.fused(levels, "_aux")));
     return outputs;
+}
+
+ggml_tensor* gaussian_head(Graph& g, const Taps& taps, ggml_tensor* patches, const Hparams& hparams, Grid grid, Size picture) {
+    Head head(g, hparams, {"gs.", "gs.", false, true}, grid, picture);
+    ggml_tensor* merged = picture_map(g, patches, grid, picture);
+    for (int i = 0; i < 3; ++i) merged = gelu(g, conv_2d(g, merged, "gs.merger." + std::to_string(i)));
+    g.stage("gs.images_merger", merged, shape_of(merged));
+    ggml_tensor* map = ggml_add(g.context, head.full_size(head.fused(levels_of(head, taps), "")), merged);
+    return head.output(map, "out2", "logits");
 }
 
 }  // namespace da
