@@ -78,7 +78,7 @@ TEST(gaussians, harmonics_turn_as_in_the_official_code) {
     std::array<float, 9> values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     da::HarmonicRotation rotate(turn);
     rotate(values.data());
-    for (int i = 0; i < 9; ++i) CHECK(near(values[i], expected[i], 2e-5));
+    for (int i = 0; i < 9; ++i) CHECK(near(values[i], expected[i], 1e-4));  // its angles are of float32
     values = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     da::HarmonicRotation stay({1, 0, 0, 0, 1, 0, 0, 0, 1});
     stay(values.data());

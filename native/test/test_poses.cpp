@@ -29,7 +29,7 @@ struct Scene {
     da::Size cells{32, 24}, picture{112, 84};
     da::Matrix3 world_from_camera = rotation({0.3, 1.0, -0.2}, 0.7);
     da::Vector3 centre = {0.5, -1.0, 2.0};
-    double fx = 90.0, fy = 80.0, cx = 60.0, cy = 38.0;
+    double fx = 90.0, fy = 80.0, cx = 56.0, cy = 42.0;
 
     // What a perfect network would give of it.
     std::vector<float> planes() const {
