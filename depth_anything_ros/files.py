@@ -87,5 +87,13 @@ def write_file(path: Path, data: bytes) -> None:
         raise InputError("input.file", f"{path} cannot be written: {error.strerror}.") from error
 
 
+def make_folder(folder: Path) -> None:
+    """Raises InputError ``input.file`` when it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("input.file", f"Folder {folder} cannot be made: {error.strerror}.") from error
+
+
 def _pictures_in(folder: Path) -> list[Path]:
     return sorted(child for child in folder.iterdir() if child.suffix.lower() in PICTURE_SUFFIXES)

@@ -16,6 +16,7 @@ from depth_anything_ros.errors import DepthAnythingError
 
 VERBS = (
     "infer",
+    "reconstruct",
     "info",
     "replay",
     "evaluate",

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from depth_anything_ros.cli.exports import EXPORTS
 from depth_anything_ros.cli.results import WRITERS
-from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.errors import OptionError
 from depth_anything_ros.types import Products, UInt8Array
 
 FORMATS = (*WRITERS, *EXPORTS)
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
-    from depth_anything_ros.files import find_pictures
+    from depth_anything_ros.files import find_pictures, make_folder
     from depth_anything_ros.geometry import centred_intrinsics
     from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.pipeline import ProcessingOptions, process
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("option.range", f"--focal {arguments.focal} must be a number of pixels above 0.")
     options = ProcessingOptions(depth_size=arguments.size)
     paths = find_pictures(arguments.images)
-    _make_folder(arguments.output)
+    make_folder(arguments.output)
     chosen = {"threads": arguments.threads, "resolution": arguments.resolution, "metric_model": arguments.metric_model}
     with Engine.load(arguments.model, **chosen) as engine:
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
@@ -90,10 +90,3 @@ def _pictures(paths: list[Path]) -> Iterator[tuple[str, Path, UInt8Array]]:
                 name = f"{wanted}_{number}"
             taken.add(name)
             yield name, path, pixels
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("input.file", f"Folder {folder} cannot be made: {error.strerror}.") from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.export.points import LEAST_SURE, Cloud, confidence_percentile, gather
 from depth_anything_ros.export.views import View, unit_of
-from depth_anything_ros.files import write_file
+from depth_anything_ros.files import make_folder, write_file
 
 _PINHOLE = 1
 _POINT_2D = np.dtype([("xy", "<f8", 2), ("point", "<i8")])
@@ -57,10 +57,7 @@ def write_colmap(folder: Path, views: list[View], *, text: bool = False) -> None
     points["xyz"], points["rgb"], points["track"], points["image"] = cloud.xyz, cloud.rgb, 1, cloud.view + 1
     images = [_image(view, index, cloud, points) for index, view in enumerate(views)]
     files = _text(images, points, unit_of(views)) if text else _binary(images, points)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("input.file", f"Folder {folder} cannot be made: {error.strerror}.") from error
+    make_folder(folder)
     for name, data in files.items():
         write_file(folder / name, data)
 

@@ -26,6 +26,7 @@ namespace {
 struct OwnedPrediction : da_prediction {
     da::Prediction values;
     std::array<float, 4> pinhole{};
+    da_gaussians splats{};
 };
 
 template <std::size_t size>
@@ -101,9 +102,9 @@ da_depth_kind kind_of(da::DepthKind kind) {
 }
 
 da_model_info info_of(const da::ModelInfo& info) {
-    return {info.checkpoint.c_str(), info.architecture.c_str(), info.license.c_str(), info.device.c_str(),
-            kind_of(info.kind),      info.needs_focal,          info.has_confidence,  info.has_sky,
-            info.has_pose,           info.patch_size,           info.parameters,      info.file_bytes};
+    return {info.checkpoint.c_str(), info.architecture.c_str(), info.license.c_str(), info.device.c_str(),   kind_of(info.kind),
+            info.needs_focal,        info.has_confidence,       info.has_sky,         info.has_pose,         info.patch_size,
+            info.parameters,         info.file_bytes,           info.has_rays,        info.has_pose_encoder, info.has_gaussians};
 }
 
 da::EngineOptions engine_options(const da_engine_options& options) {
@@ -125,13 +126,28 @@ da::ImageView view_of(const da_image& image) {
     return {image.pixels, image.width, image.height, row_bytes, image.order == DA_RGB ? da::ChannelOrder::rgb : da::ChannelOrder::bgr};
 }
 
-da::InferOptions infer_options(const da_infer_options& options) {
+da::KnownCamera camera_of(const da_known_camera& camera) {
+    da::KnownCamera result;
+    std::copy(std::begin(camera.extrinsics), std::end(camera.extrinsics), result.extrinsics.begin());
+    result.fx = camera.fx;
+    result.fy = camera.fy;
+    result.cx = camera.cx;
+    result.cy = camera.cy;
+    return result;
+}
+
+da::InferOptions infer_options(const da_infer_options& options, std::size_t pictures) {
     da::InferOptions result;
     if (options.fx != 0 || options.fy != 0) result.focal = da::FocalLength{options.fx, options.fy};
     result.confidence = options.confidence != 0;
     result.sky = options.sky != 0;
     result.pose = options.pose != 0;
     result.fill_sky = options.fill_sky != 0;
+    result.ray_pose = options.ray_pose != 0;
+    result.gaussians = options.gaussians != 0;
+    result.seed = options.seed;
+    if (options.cameras != nullptr)
+        std::transform(options.cameras, options.cameras + pictures, std::back_inserter(result.cameras), camera_of);
     return result;
 }
 
@@ -153,6 +169,11 @@ std::unique_ptr<OwnedPrediction> owned(da::Prediction values) {
     result->intrinsics = from.intrinsics ? result->pinhole.data() : nullptr;
     result->extrinsics = from.extrinsics ? from.extrinsics->data() : nullptr;
     result->scale_factor = from.scale_factor ? &*from.scale_factor : nullptr;
+    if (const auto& g = from.gaussians) {
+        result->splats = {kind_of(g->kind),    g->opacities.size(), g->means.data(),    g->scales.data(),
+                          g->rotations.data(), g->harmonics.data(), g->opacities.data()};
+        result->gaussians = &result->splats;
+    }
     result->preprocess_seconds = from.timings.preprocess;
     result->compute_seconds = from.timings.compute;
     result->postprocess_seconds = from.timings.postprocess;
@@ -213,7 +234,7 @@ da_status da_engine_infer(da_engine* engine, const da_image* image, const da_inf
         require(image, "image");
         require(prediction, "prediction");
         const da_infer_options chosen = given_or<da_infer_options>(options, DA_INFER_OPTIONS_INIT);
-        *prediction = owned(engine->engine.infer(view_of(*image), infer_options(chosen))).release();
+        *prediction = owned(engine->engine.infer(view_of(*image), infer_options(chosen, 1))).release();
     });
 }
 
@@ -228,7 +249,8 @@ da_status da_engine_infer_views(da_engine* engine, const da_image* images, size_
         std::vector<da::ImageView> views;
         std::transform(images, images + count, std::back_inserter(views), view_of);
         std::vector<std::unique_ptr<OwnedPrediction>> results;
-        for (da::Prediction& values : engine->engine.infer_views(views, infer_options(chosen))) results.push_back(owned(std::move(values)));
+        for (da::Prediction& values : engine->engine.infer_views(views, infer_options(chosen, count)))
+            results.push_back(owned(std::move(values)));
         // Given away when nothing can fail any more.
         std::transform(results.begin(), results.end(), predictions, [](auto& result) { return result.release(); });
     });

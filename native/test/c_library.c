@@ -121,6 +121,37 @@ static const char *check_lifetime(const char *model) {
     return NULL;
 }
 
+const char *check_complete_model(const char *model) {
+    const da_image images[2] = {picture, {pixels, WIDTH, HEIGHT, 0, DA_BGR}};
+    const da_known_camera cameras[2] = {{{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, 60, 60, 32, 24},
+                                        {{1, 0, 0, -2, 0, 1, 0, 0, 0, 0, 1, 0}, 60, 60, 32, 24}};
+    da_infer_options wanted = DA_INFER_OPTIONS_INIT;
+    da_engine *engine;
+    da_prediction *first, *views[2];
+    da_error error;
+    size_t i;
+    CHECK(da_engine_load(model, NULL, &engine, NULL) == DA_OK);
+    CHECK(da_engine_info(engine)->has_rays && da_engine_info(engine)->has_pose_encoder && da_engine_info(engine)->has_gaussians);
+    CHECK(da_engine_infer(engine, images, &wanted, &first, NULL) == DA_OK && first->gaussians == NULL);
+    da_prediction_free(first);
+    wanted.gaussians = wanted.ray_pose = 1;
+    CHECK(da_engine_infer(engine, images, &wanted, &first, NULL) == DA_OK);
+    if (first->gaussians != NULL) { /* there where the rays fit a camera */
+        CHECK(first->gaussians->count == (size_t)(first->width * first->height) && first->gaussians->kind == DA_RELATIVE_DEPTH);
+        for (i = 0; i < first->gaussians->count; ++i) CHECK(first->gaussians->opacities[i] >= 0 && first->gaussians->opacities[i] <= 1);
+    }
+    da_prediction_free(first);
+    wanted.ray_pose = 0;
+    wanted.cameras = cameras;
+    CHECK(da_engine_infer_views(engine, images, 2, &wanted, views, &error) == DA_OK);
+    CHECK(views[1]->kind == DA_METRIC && *views[1]->scale_factor > 0 && views[1]->extrinsics[3] == -2 && views[1]->gaussians != NULL);
+    CHECK(views[1]->gaussians->harmonics[27 * views[1]->gaussians->count - 1] != 0);
+    da_prediction_free(views[0]);
+    da_prediction_free(views[1]);
+    da_engine_free(engine);
+    return NULL;
+}
+
 const char *check_c_library(const char *model) {
     da_engine *engine;
     const char *failure;

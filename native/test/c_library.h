@@ -6,6 +6,9 @@ extern "C" {
 /* NULL, or the text of the first check that failed. model: a file of an any-view model. */
 const char *check_c_library(const char *model);
 
+/* The same of rays, known cameras and Gaussians. model: a file with all of them. */
+const char *check_complete_model(const char *model);
+
 #ifdef __cplusplus
 }
 #endif

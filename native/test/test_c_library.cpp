@@ -15,6 +15,12 @@ TEST(c_library, works_from_c) {
     if (failure != nullptr) throw std::runtime_error(failure);
 }
 
+TEST(c_library, rays_known_cameras_and_gaussians_from_c) {
+    const toy::File file(toy::complete());
+    const char* failure = check_complete_model(file.path().c_str());
+    if (failure != nullptr) throw std::runtime_error(failure);
+}
+
 TEST(c_library, options_reach_the_engine) {
     const toy::File file(toy::mono());
     const int width = 60, height = 40, padded = 200;

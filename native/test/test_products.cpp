@@ -195,3 +195,15 @@ KERNEL_TEST(products, gelu_is_its_definition) {
     const Floats y = run_layer(set, weights, {1, 1, count}, x, 1, true, {nullptr, nullptr, nullptr}, 1);
     for (int i = 0; i < count; ++i) CHECK(std::abs(y[i] - exact_gelu(x[i])) < 2.5e-7 * std::max(1.0, std::abs(static_cast<double>(x[i]))));
 }
+
+KERNEL_TEST(products, gelu_of_a_map) {
+    const std::size_t count = (1 << 16) + 37;
+    std::vector<float> x(count), y(count, -1e9f);
+    for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(i % 2001) * 0.01f - 10.0f;
+    std::atomic<int> next{0};
+    set.run_gelu(x.data(), count, y.data(), next, kNotCancelled);
+    for (std::size_t i = 0; i < count; ++i) {
+        const double expected = 0.5 * x[i] * (1.0 + std::erf(x[i] / std::sqrt(2.0)));
+        CHECK(std::abs(y[i] - expected) < 1e-6 * (1.0 + std::abs(expected)));
+    }
+}

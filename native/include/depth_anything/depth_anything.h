@@ -82,6 +82,12 @@ typedef struct da_image {
     int order;            /* a da_channel_order */
 } da_image;
 
+/* A camera that is known beforehand. */
+typedef struct da_known_camera {
+    double extrinsics[12];  /* camera_from_world, 3x4 row-major, metres */
+    double fx, fy, cx, cy;  /* pixels of the picture as given, counted from its corner: the middle is width / 2 */
+} da_known_camera;
+
 typedef struct da_infer_options {
     size_t size;        /* sizeof(da_infer_options) */
     float fx, fy;       /* focal lengths in pixels of the picture, for models that need them for metres; both 0: unknown */
@@ -89,15 +95,31 @@ typedef struct da_infer_options {
     int sky;
     int pose;           /* intrinsics and extrinsics */
     int fill_sky;       /* sky pixels take the 0.99-quantile of the rest, as the official code does */
+    int ray_pose;       /* 1: the pose from the rays of all pixels; models with has_rays */
+    int gaussians;      /* 1: wanted; models with has_gaussians */
+    uint64_t seed;      /* of what is chosen at random: rays, and cameras where ten and more are known */
+    const da_known_camera *cameras; /* one for each image, or NULL: depth is conditioned on them and in metres; models with
+                                     * has_pose_encoder. Cameras at one place tell no scale: depth stays as it is then. */
 } da_infer_options;
 
-#define DA_INFER_OPTIONS_INIT {sizeof(da_infer_options), 0, 0, 1, 1, 1, 1}
+#define DA_INFER_OPTIONS_INIT {sizeof(da_infer_options), 0, 0, 1, 1, 1, 1, 0, 0, 0, NULL}
 
 typedef enum da_depth_kind {
     DA_METRIC = 0,                 /* metres along the optical z axis */
     DA_RELATIVE_DEPTH = 1,         /* the same times one unknown scale; near is small */
     DA_RELATIVE_INVERSE_DEPTH = 2  /* 1/z with unknown scale and shift; near is large */
 } da_depth_kind;
+
+/* One 3-D Gaussian per pixel, row by row, in the world of the network's own poses. */
+typedef struct da_gaussians {
+    da_depth_kind kind;      /* of lengths: relative also where a pair or known cameras turn the depth map into metres */
+    size_t count;
+    const float *means;      /* count x 3 */
+    const float *scales;     /* count x 3: standard deviations along the axes */
+    const float *rotations;  /* count x 4: quaternion w, x, y, z */
+    const float *harmonics;  /* count x 3 colours x 9 coefficients, degrees 0 to 2 */
+    const float *opacities;  /* count, 0 to 1 */
+} da_gaussians;
 
 /* Maps are row-major, width x height, at the processed size. What the model cannot give, or what is not wanted, is NULL. */
 typedef struct da_prediction {
@@ -106,10 +128,11 @@ typedef struct da_prediction {
     const float *depth;
     const float *confidence;  /* raw network value, 1 and more */
     const float *sky;         /* raw network value, 0 and more */
-    const float *intrinsics;  /* the model's own estimate: fx, fy, cx, cy in pixels of width x height */
+    const float *intrinsics;  /* fx, fy, cx, cy in pixels of width x height: the model's own estimate, or of the known camera */
     const float *extrinsics;  /* camera_from_world, 3x4 row-major */
-    const float *scale_factor; /* of a pair: what the any-view depth was multiplied with */
+    const float *scale_factor; /* what the network's depth was multiplied with by a pair or known cameras */
     double preprocess_seconds, compute_seconds, postprocess_seconds;
+    const da_gaussians *gaussians;
 } da_prediction;
 
 typedef struct da_model_info {
@@ -123,6 +146,7 @@ typedef struct da_model_info {
     int patch_size;
     int64_t parameters;
     uint64_t file_bytes;
+    int has_rays, has_pose_encoder, has_gaussians;
 } da_model_info;
 
 /* Maps and checks the file, which must stay as it is until da_engine_free. options: NULL takes the defaults. */

@@ -1,0 +1,99 @@
+"""A scene in three dimensions from several pictures of it, or from a film.
+
+    depth-anything-ros reconstruct room/*.jpg --model da3-base -o room3d
+    depth-anything-ros reconstruct walk.mp4 --frames 24 --model da3-large -o walk3d --formats glb colmap
+    depth-anything-ros reconstruct room/*.jpg --model da3nested-anyview --metric-model da3nested-metric -o room3d    # metres
+
+An any-view model looks at all pictures together and finds where each was taken. Pictures should overlap and have one shape.
+Files in DIR, by format: cameras (cameras.json: intrinsics and poses), glb (scene.glb, for viewers), ply (scene.ply, points), colmap
+and colmap-text (folders, for splatting and NeRF trainers), gaussians (gaussians.ply, for splatting viewers; DA3-GIANT and NESTED only).
+
+Without a metric model the scene has one unknown scale, and the files say so (unit relative_depth). Cameras that you know, in metres,
+make it metric too: write them as cameras.json has them and give --cameras (models converted with --with-pose-encoder). The network
+holds all pictures at once: where memory does not suffice, take fewer --frames or a lower --resolution.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from depth_anything_ros.cli.exports import SCENE_EXPORTS, Scene
+from depth_anything_ros.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from depth_anything_ros.engine import Engine
+    from depth_anything_ros.types import UInt8Array
+
+FRAMES = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pictures", nargs="+", metavar="PATH", help="pictures (files, folders or patterns), or one film")
+    parser.add_argument("--model", type=Path, required=True, help="any-view GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("--metric-model", type=Path, help="metric model that gives the scene its metres")
+    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument(
+        "--formats", nargs="+", default=["cameras", "glb"], metavar="NAME", help=f"of {', '.join(SCENE_EXPORTS)} (default cameras glb)"
+    )
+    parser.add_argument("--frames", type=int, default=FRAMES, metavar="N", help=f"pictures taken evenly from a film (default {FRAMES})")
+    parser.add_argument("--cameras", type=Path, metavar="FILE", help="known cameras of the pictures, as cameras.json has them, in metres")
+    parser.add_argument("--ray-pose", action="store_true", help="cameras from the rays of all pixels (models converted with --with-aux)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random choices of --ray-pose and --cameras (default 0)")
+    parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the pictures as the network sees them")
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes the cores that may be used")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.engine import Engine
+    from depth_anything_ros.export.cameras import read_cameras
+    from depth_anything_ros.export.views import unit_of, view_of
+    from depth_anything_ros.files import make_folder
+    from depth_anything_ros.films import read_scene
+    from depth_anything_ros.types import Frame, Wanted
+
+    if unknown := [name for name in arguments.formats if name not in SCENE_EXPORTS]:
+        raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(SCENE_EXPORTS)}.")
+    for name, least in (("frames", 1), ("seed", 0)):
+        if getattr(arguments, name) < least:
+            raise OptionError("option.range", f"--{name} {getattr(arguments, name)} must be {least} or more.")
+    pictures = read_scene(arguments.pictures, arguments.frames)
+    cameras = read_cameras(arguments.cameras, list(pictures)) if arguments.cameras else []
+    sizes = {"threads": arguments.threads, "resolution": arguments.resolution}
+    with Engine.load(arguments.model, metric_model=arguments.metric_model or "", **sizes) as engine:
+        _check(engine, pictures, arguments.formats)
+        print(f"{len(pictures)} pictures of {engine.info.checkpoint} ...", flush=True)
+        predictions = engine.infer_views(
+            list(pictures.values()),
+            wanted=Wanted(gaussians="gaussians" in arguments.formats),
+            ray_pose=arguments.ray_pose,
+            cameras=cameras,
+            seed=arguments.seed,
+        )
+    views = [view_of(Frame(pixels, False, None, 0, ""), one, name) for (name, pixels), one in zip(pictures.items(), predictions)]
+    # Known cameras have a world of their own; that of the Gaussians stays the network's.
+    scene = Scene(views, predictions, None if cameras else predictions[0].scale_factor)
+    make_folder(arguments.output)
+    for name in arguments.formats:
+        file, write = SCENE_EXPORTS[name]
+        write(arguments.output / file, scene)
+        print(arguments.output / file, flush=True)
+    print(f"unit: {unit_of(views)}")
+    return 0
+
+
+def _check(engine: Engine, pictures: dict[str, UInt8Array], formats: list[str]) -> None:
+    if not engine.info.has_pose:
+        raise OptionError("option.range", f"{engine.info.checkpoint} finds no poses; take an any-view model (DA3-SMALL to GIANT, NESTED).")
+    if "gaussians" in formats and not engine.info.has_gaussians:
+        raise OptionError("option.range", f"Format gaussians: {engine.info.checkpoint} has none; take DA3-GIANT or DA3NESTED.")
+    sizes = {name: engine.processed_size(pixels.shape[1], pixels.shape[0]) for name, pixels in pictures.items()}
+    first, size = next(iter(sizes.items()))
+    for name, other in sizes.items():
+        if other != size:
+            raise InputError(
+                "input.shape",
+                f"{name} is processed at {other[0]}x{other[1]} pixels and {first} at {size[0]}x{size[1]}; a scene's pictures must have "
+                "one shape, crop them.",
+            )
