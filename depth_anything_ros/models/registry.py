@@ -66,7 +66,8 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {
     "DA3MONO": _SKY,
     "DA3METRIC": _SKY,
     "DA3NESTED-GIANT-LARGE-metric": _SKY,
-    "DA3NESTED-GIANT-LARGE-anyview": _ANY_VIEW,
+    "DA3NESTED-GIANT-LARGE-anyview": (*_ANY_VIEW, "gaussians"),
+    "DA3-GIANT": (*_ANY_VIEW, "gaussians"),
     "DA3-": _ANY_VIEW,
     "Depth-Anything-V2": ("depth",),
 }

@@ -1,4 +1,4 @@
-"""The same scene exported by the official code and by ours: the same points, colours, cameras and lines."""
+"""The same scene exported by the official code and by ours: the same points, colours, cameras, lines and Gaussians."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 import pycolmap
 import pytest
 from glb_reader import arrays
+from plyfile import PlyData
 from wall import PICTURE, two_views
 
 from depth_anything_ros.export.colmap import write_colmap
+from depth_anything_ros.export.gaussians import write_gaussians
 from depth_anything_ros.export.glb import write_glb
 from depth_anything_ros.export.views import View
+from depth_anything_ros.types import DepthKind, Gaussians, Prediction, Timings
 
 pytestmark = pytest.mark.parity
 
@@ -42,11 +45,15 @@ def official(tmp_path_factory: pytest.TempPathFactory, views: list[View]) -> Pat
         picture_size=PICTURE,
         names=[view.name for view in views],
     )
+    run_official("official_exports.py", folder / "scene.npz", folder)
+    return folder
+
+
+def run_official(script: str, *arguments: Path) -> None:
     python = ROOT / ".local" / "parity" / "bin" / "python"
-    command = [str(python), str(ROOT / "tools/reference/official_exports.py"), str(folder / "scene.npz"), str(folder)]
+    command = [str(python), str(ROOT / "tools/reference" / script), *map(str, arguments)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    return folder
 
 
 def segments(vertices: np.ndarray) -> np.ndarray:
@@ -83,3 +90,24 @@ def test_colmap(tmp_path: Path, official: Path, views: list[View]) -> None:
         np.testing.assert_allclose(own.cam_from_world().matrix(), image.cam_from_world().matrix(), atol=1e-12)
         np.testing.assert_allclose(ours.cameras[number].params, theirs.cameras[number].params, rtol=1e-12)
         assert [(point.point3D_id, *point.xy) for point in own.points2D] == [(point.point3D_id, *point.xy) for point in image.points2D]
+
+
+def test_gaussians(tmp_path: Path) -> None:
+    views, height, width = 2, 40, 70
+    random = np.random.default_rng(3)
+    count = views * height * width
+    depth = random.random((views, height, width)).astype(np.float32) + 0.5
+    shapes = {"means": (3,), "scales": (3,), "rotations": (4,), "harmonics": (3, 9), "opacities": ()}
+    values = {name: random.random((count, *shape)).astype(np.float32) * 0.9 + 0.05 for name, shape in shapes.items()}
+    np.savez(tmp_path / "gaussians.npz", depth=depth, **values)
+    run_official("official_gaussian_ply.py", tmp_path / "gaussians.npz", tmp_path / "theirs.ply")
+    parts = [{name: array[view * height * width :][: height * width] for name, array in values.items()} for view in range(views)]
+    predictions = [
+        Prediction(DepthKind.RELATIVE_DEPTH, own, None, None, None, None, Timings(0.0, 0.0, 0.0), {}, None, Gaussians(kind, **part))
+        for own, part, kind in zip(depth, parts, [DepthKind.RELATIVE_DEPTH] * views)
+    ]
+    write_gaussians(tmp_path / "ours.ply", predictions)
+    theirs, ours = (PlyData.read(tmp_path / name)["vertex"].data for name in ("theirs.ply", "ours.ply"))
+    assert ours.dtype == theirs.dtype and len(ours) == len(theirs) > 4000
+    for name in ours.dtype.names:
+        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-5)
