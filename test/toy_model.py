@@ -74,6 +74,11 @@ def pose_encoder_model(folder: Path, seed: int = 0) -> Path:
     return write_toy_model(folder, replace(with_pose_encoder(SEEDED_SWIGLU), checkpoint_name="seeded-pose-encoder"), seed)
 
 
+def optional_parts_model(folder: Path, seed: int = 0) -> Path:
+    """As `rays_model`, with the encoder of known cameras."""
+    return write_toy_model(folder, with_pose_encoder(SEEDED_RAYS), seed)
+
+
 def mono_model(folder: Path, seed: int = 0) -> Path:
     """Relative depth and sky."""
     return write_toy_model(folder, SEEDED_MONO, seed)

@@ -41,7 +41,15 @@ def test_names_and_files_are_unique_and_hashes_whole():
             "depth confidence pose",
             "to convert",
         ),
-        ("da3-giant", "DA3-GIANT", "depth-anything-giant-f32.gguf", "relative_depth", "CC-BY-NC-4.0", "depth confidence pose gaussians", ""),
+        (
+            "da3-giant",
+            "DA3-GIANT",
+            "depth-anything-giant-f32.gguf",
+            "relative_depth",
+            "CC-BY-NC-4.0",
+            "depth confidence pose gaussians",
+            "",
+        ),
         (
             "da2-small-q4_k",
             "Depth-Anything-V2-Small",

@@ -1,10 +1,12 @@
 """Poses by rays, known cameras and Gaussians against the official code on a tiny network with everything that GIANT has."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from comparison import BOUND, RMS_BOUND, rms_error, worst_error
 from test_tiny import MANIFEST, REFERENCE
-from toy_model import any_view_model, complete_model, metric_model, mono_model, pose_encoder_model
+from toy_model import any_view_model, complete_model, metric_model, mono_model, optional_parts_model, pose_encoder_model
 
 from depth_anything_ros import DepthKind, Engine, InputError, Intrinsics, KnownCamera, ModelError, Wanted
 
@@ -60,6 +62,11 @@ def case(request, model, metric):
             seed=FAMILY["choice_seed"],
         )
     return options, arrays, predictions
+
+
+def test_the_converter_keeps_the_optional_parts_of_the_official_checkpoint(tmp_path):
+    path = optional_parts_model(tmp_path, MANIFEST["seed"])
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == MANIFEST["models"]["optional_parts"]
 
 
 def test_depth_is_that_of_the_official_code(case):

@@ -40,6 +40,14 @@ def test_engine_is_the_official_network(model, capsys):
     assert "tensors compared" in result.stdout
 
 
+def test_poses_by_rays_are_the_official_ones(capsys):
+    result = run_script("ray_parity.py")
+    with capsys.disabled():
+        print(f"\n{result.stdout}")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("seed") == 3
+
+
 def test_reference_tensors_are_made_anew_the_same(tmp_path):
     result = run_script("make_reference.py", tmp_path)
     assert result.returncode == 0, result.stderr

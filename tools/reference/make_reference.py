@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from depth_anything_ros.convert.converter import convert
-from depth_anything_ros.convert.hyper_parameters import HyperParameters, Size
+from depth_anything_ros.convert.hyper_parameters import HyperParameters, Size, with_pose_encoder
 from depth_anything_ros.convert.seeded import (
     SEEDED_ANY_VIEW,
     SEEDED_METRIC,
@@ -38,8 +38,13 @@ SEED = 7
 RESOLUTION = 98
 V2_RESOLUTION = 70
 """Of the short side: pictures of 150x100 and 100x138 become 112x70 and 70x98."""
-NETWORKS = {"any_view": SEEDED_ANY_VIEW, "mono": SEEDED_MONO, "swiglu": SEEDED_SWIGLU}
-ARCHITECTURES = {"swiglu": "any_view"}
+NETWORKS = {
+    "any_view": SEEDED_ANY_VIEW,
+    "mono": SEEDED_MONO,
+    "swiglu": SEEDED_SWIGLU,
+    "optional_parts": with_pose_encoder(SEEDED_RAYS),
+}
+ARCHITECTURES = {"swiglu": "any_view", "optional_parts": "any_view"}
 """Name of the architecture where it is not that of the network."""
 V2_NETWORKS = {"v2": SEEDED_V2, "v2_metric": SEEDED_V2_METRIC}
 V2_CASES = {"v2": "landscape", "v2_metric": "portrait"}
@@ -135,7 +140,8 @@ def _model_sha256(name: str, parameters: HyperParameters) -> str:
         identity = {key: getattr(parameters, key) for key in ("checkpoint_name", "depth_kind", "license")}
         config = {"hyper_parameters": {"architecture": ARCHITECTURES.get(name, name), **identity, **size}}
         (checkpoint / "config.json").write_text(json.dumps(config))
-        convert(checkpoint, checkpoint / "model.gguf")
+        options = {"rays": parameters.head_has_rays is not None, "pose_encoder": parameters.pose_encoder}
+        convert(checkpoint, checkpoint / "model.gguf", **options)
         return _sha256(checkpoint / "model.gguf")
 
 

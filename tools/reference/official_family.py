@@ -26,6 +26,7 @@ _hub.PyTorchModelHubMixin = type("PyTorchModelHubMixin", (), {})  # type: ignore
 sys.modules.setdefault("huggingface_hub", _hub)
 
 from depth_anything_3.api import DepthAnything3  # noqa: E402
+from depth_anything_3.model import da3  # noqa: E402
 from depth_anything_3.utils import pose_align  # noqa: E402
 
 from depth_anything_ros.convert.hyper_parameters import HyperParameters  # noqa: E402
@@ -114,12 +115,33 @@ def inference(
     return {name: np.ascontiguousarray(values, np.float32) for name, values in found.items()}
 
 
+def pose_of_rays(rays: NDArray[np.float32], confidence: NDArray[np.float32], size: tuple[int, int], seed: int) -> official.Arrays:
+    """Official pose of one picture from its rays [6, h, w] and their confidence [h, w]; size: height and width of the picture.
+
+    The fits are decomposed in float64: those of the seeded rays lose three digits in float32.
+    """
+    output = da3.Dict(ray=torch.from_numpy(rays).permute(1, 2, 0)[None, None], ray_conf=torch.from_numpy(confidence.copy())[None, None])
+    svd = torch.linalg.svd
+
+    def exact(matrix: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        # The official code asks for all left vectors too, 16000 where 8000 rays are fitted, and uses the right ones.
+        return tuple(part.to(matrix.dtype) for part in svd(matrix.double(), full_matrices=False))
+
+    torch.linalg.svd = exact  # type: ignore[assignment]
+    try:
+        with torch.inference_mode(), _choices(seed):
+            result = da3.DepthAnything3Net._process_ray_pose_estimation(None, output, *size)
+    finally:
+        torch.linalg.svd = svd
+    return {name: result[name][0, 0].numpy() for name in ("extrinsics", "intrinsics")}
+
+
 @contextmanager
 def _choices(seed: int) -> Iterator[None]:
     """The engine's choices: of rays, one generator for all; of known cameras, another one."""
     for_rays = RandomChoice(seed)
     counts = iter([_RAY_SAMPLE] * _RAY_SAMPLES)
-    randperm, default_rng = torch.randperm, np.random.default_rng
+    randperm, argsort, default_rng = torch.randperm, torch.argsort, np.random.default_rng
 
     def permutation(size: int, device: object = None) -> torch.Tensor:
         return torch.from_numpy(for_rays(size, next(counts, _MOST_INLIERS)))
@@ -128,8 +150,12 @@ def _choices(seed: int) -> Iterator[None]:
         for_cameras = RandomChoice(seed)
         return SimpleNamespace(choice=lambda indices, size, replace: indices[for_cameras(len(indices), size)])
 
-    torch.randperm, pose_align.np.random.default_rng = permutation, generator  # type: ignore[assignment]
+    def sorted_indices(values: torch.Tensor, descending: bool, dim: int = -1) -> torch.Tensor:
+        return argsort(values, descending=descending, dim=dim, stable=True)  # confidences are often equal
+
+    torch.randperm, torch.argsort = permutation, sorted_indices  # type: ignore[assignment]
+    pose_align.np.random.default_rng = generator  # type: ignore[assignment]
     try:
         yield
     finally:
-        torch.randperm, np.random.default_rng = randperm, default_rng
+        torch.randperm, torch.argsort, np.random.default_rng = randperm, argsort, default_rng
