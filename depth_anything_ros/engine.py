@@ -22,7 +22,7 @@ from types import TracebackType
 import numpy as np
 
 from depth_anything_ros import _native
-from depth_anything_ros.errors import InputError
+from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.models.cache import resolve_model
 from depth_anything_ros.types import (
     DepthKind,
@@ -145,6 +145,8 @@ class Engine:
         metres, theirs, and they are given back as the pictures' cameras. Cameras that stand at one place do not tell the scale: then depth
         stays what it is without them, and extrinsics are the network's.
         """
+        if not 0 <= seed < 2**64:
+            raise OptionError("option.range", f"seed {seed} must be 0 to 2**64 - 1.")
         options = _native.InferOptions(
             focal=None if intrinsics is None else (intrinsics.fx, intrinsics.fy),
             **vars(wanted),
@@ -194,8 +196,6 @@ def _prediction(raw: dict[str, object]) -> Prediction:
 
 
 def _merged(options: EngineOptions, overrides: dict[str, object]) -> EngineOptions:
-    from depth_anything_ros.errors import OptionError
-
     unknown = sorted(set(overrides) - set(vars(options)))
     if unknown:
         raise OptionError("option.unknown", f"Engine.load has no option {', '.join(unknown)}; known: {', '.join(vars(options))}.")

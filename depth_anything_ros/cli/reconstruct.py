@@ -1,4 +1,4 @@
-"""A scene in three dimensions from several pictures of it, or from a film.
+"""A scene in three dimensions from several pictures of it, or from a video.
 
     depth-anything-ros reconstruct room/*.jpg --model da3-base -o room3d
     depth-anything-ros reconstruct walk.mp4 --frames 24 --model da3-large -o walk3d --formats glb colmap
@@ -30,14 +30,14 @@ FRAMES = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pictures", nargs="+", metavar="PATH", help="pictures (files, folders or patterns), or one film")
+    parser.add_argument("pictures", nargs="+", metavar="PATH", help="pictures (files, folders or patterns), or one video")
     parser.add_argument("--model", type=Path, required=True, help="any-view GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--metric-model", type=Path, help="metric model that gives the scene its metres")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--formats", nargs="+", default=["cameras", "glb"], metavar="NAME", help=f"of {', '.join(SCENE_EXPORTS)} (default cameras glb)"
     )
-    parser.add_argument("--frames", type=int, default=FRAMES, metavar="N", help=f"pictures taken evenly from a film (default {FRAMES})")
+    parser.add_argument("--frames", type=int, default=FRAMES, metavar="N", help=f"pictures taken evenly from a video (default {FRAMES})")
     parser.add_argument("--cameras", type=Path, metavar="FILE", help="known cameras of the pictures, as cameras.json has them, in metres")
     parser.add_argument("--ray-pose", action="store_true", help="cameras from the rays of all pixels (models converted with --with-aux)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random choices of --ray-pose and --cameras (default 0)")
@@ -50,19 +50,21 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.export.cameras import read_cameras
     from depth_anything_ros.export.views import unit_of, view_of
     from depth_anything_ros.files import make_folder
-    from depth_anything_ros.films import read_scene
+    from depth_anything_ros.models.checkpoint_facts import doubt_of
+    from depth_anything_ros.scenes import read_scene
     from depth_anything_ros.types import Frame, Wanted
 
     if unknown := [name for name in arguments.formats if name not in SCENE_EXPORTS]:
         raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(SCENE_EXPORTS)}.")
-    for name, least in (("frames", 1), ("seed", 0)):
-        if getattr(arguments, name) < least:
-            raise OptionError("option.range", f"--{name} {getattr(arguments, name)} must be {least} or more.")
+    if arguments.frames < 1:
+        raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
     pictures = read_scene(arguments.pictures, arguments.frames)
     cameras = read_cameras(arguments.cameras, list(pictures)) if arguments.cameras else []
     sizes = {"threads": arguments.threads, "resolution": arguments.resolution}
     with Engine.load(arguments.model, metric_model=arguments.metric_model or "", **sizes) as engine:
         _check(engine, pictures, arguments.formats)
+        if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
+            print(doubt, flush=True)
         print(f"{len(pictures)} pictures of {engine.info.checkpoint} ...", flush=True)
         predictions = engine.infer_views(
             list(pictures.values()),

@@ -14,7 +14,7 @@ from toy_model import any_view_model, complete_model, metric_model, mono_model, 
 
 from depth_anything_ros import Engine
 from depth_anything_ros.cli import main
-from depth_anything_ros.films import read_film
+from depth_anything_ros.scenes import read_video
 
 pytestmark = pytest.mark.native
 ALL = ["cameras", "glb", "ply", "colmap", "colmap-text", "gaussians"]
@@ -104,16 +104,16 @@ def test_poses_by_rays_are_others(tmp_path: Path, model: Path, pictures: Path) -
     assert poses[0] != poses[1] == poses[2]
 
 
-def test_a_film(tmp_path: Path, model: Path, photo: np.ndarray) -> None:
-    path = tmp_path / "film.avi"
-    film = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 10.0, (56, 42))
+def test_a_video(tmp_path: Path, model: Path, photo: np.ndarray) -> None:
+    path = tmp_path / "walk.avi"
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 10.0, (56, 42))
     for number in range(21):
-        film.write(np.full((42, 56, 3), 10 * number, np.uint8))
-    film.release()
-    pictures = read_film(path, 3)
+        video.write(np.full((42, 56, 3), 10 * number, np.uint8))
+    video.release()
+    pictures = read_video(path, 3)
     assert list(pictures) == ["frame_000000.png", "frame_000010.png", "frame_000020.png"]
     np.testing.assert_allclose([picture.mean() for picture in pictures.values()], [0.0, 100.0, 200.0], atol=3.0)
-    assert len(read_film(path, 100)) == 21
+    assert len(read_video(path, 100)) == 21
     assert reconstruct(path, "--frames", 2, "--model", model, "-o", tmp_path / "out") == 0
     assert len(json.loads((tmp_path / "out" / "cameras.json").read_text())["cameras"]) == 2
 
@@ -133,17 +133,17 @@ def test_models_without_poses_or_gaussians_are_named(tmp_path: Path, pictures: P
     ("arguments", "code", "text"),
     [
         (["nothing.png"], 4, "nothing.png"),
-        (["film.mp4"], 4, "no such file"),
-        (["film.mp4", "{pictures}"], 4, "stands alone"),
+        (["walk.mp4"], 4, "No picture found"),
+        (["{text}", "{pictures}"], 4, "scene of its own"),
         (["{pictures}", "{pictures}"], 4, "Two pictures"),
         (["{pictures}", "--formats", "obj"], 2, "obj is unknown"),
         (["{pictures}", "--frames", "0"], 2, "--frames"),
-        (["{pictures}", "--seed", "-1"], 2, "--seed"),
+        (["{pictures}", "--seed", "-1"], 2, "seed -1"),
         (["{pictures}", "{tall}"], 4, "one shape"),
         (["{pictures}", "--cameras", "{broken}"], 4, "no file of cameras"),
         (["{pictures}", "--cameras", "{relative}"], 4, "must be in metres"),
         (["{pictures}", "--cameras", "{empty}"], 4, "no camera for 0.png"),
-        (["{text}"], 4, "no film"),
+        (["{text}"], 4, "no video"),
     ],
 )
 def test_mistakes_are_named(
@@ -155,7 +155,7 @@ def test_mistakes_are_named(
     paths["broken"].write_text('{"unit": "metre", "cameras": [{"picture": "0.png"}]}')
     paths["relative"].write_text('{"unit": "relative_depth", "cameras": []}')
     paths["empty"].write_text('{"unit": "metre", "cameras": []}')
-    paths["text"].write_text("no film")
+    paths["text"].write_text("no video at all")
     filled = [argument.format(**paths) for argument in arguments]
     assert reconstruct(*filled, "--model", model, "-o", tmp_path / "out") == code
     error = capsys.readouterr().err

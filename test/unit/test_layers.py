@@ -25,7 +25,7 @@ LEVEL = {
     "colors": 1,
     "files": 1,
     "motorcycle": 1,
-    "films": 2,
+    "scenes": 2,
     "models": 1,
     "_native": 1,
     "export": 2,
