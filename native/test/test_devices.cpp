@@ -58,8 +58,13 @@ std::vector<da::Prediction> predictions(const toy::File& file, const std::string
     std::vector<da::ImageView> pictures;
     for (int i = 0; i < views; ++i) pixels.push_back(picture(i));
     for (const auto& one : pixels) pictures.push_back({one.data(), kWidth, kHeight, 3 * kWidth, da::ChannelOrder::rgb});
-    engine.infer_views(pictures, {});  // the second frame reuses the graph
-    return engine.infer_views(pictures, {});
+    da::InferOptions wanted;
+    wanted.gaussians = true;
+    if (engine.info().has_pose_encoder) {
+        for (int i = 0; i < views; ++i) wanted.cameras.push_back({{1, 0, 0, -0.5 * i, 0, 1, 0, 0.2 * i, 0, 0, 1, 0}, 60, 60, 32, 24});
+    }
+    engine.infer_views(pictures, wanted);  // the second frame reuses the graph
+    return engine.infer_views(pictures, wanted);
 }
 
 void compare(const toy::Model& model, int views) {
@@ -73,6 +78,8 @@ void compare(const toy::Model& model, int views) {
             if (expected[i].confidence) CHECK(difference(found[i].confidence->values, expected[i].confidence->values) < device.bound);
             CHECK(found[i].sky.has_value() == expected[i].sky.has_value());
             if (expected[i].sky) CHECK(difference(found[i].sky->values, expected[i].sky->values) < device.bound);
+            CHECK(found[i].gaussians.has_value() == expected[i].gaussians.has_value());
+            if (expected[i].gaussians) CHECK(difference(found[i].gaussians->means, expected[i].gaussians->means) < 10.0 * device.bound);
             CHECK(found[i].intrinsics.has_value() == expected[i].intrinsics.has_value());
             if (expected[i].intrinsics) CHECK(std::abs(found[i].intrinsics->fx / expected[i].intrinsics->fx - 1.0f) < device.bound);
         }
@@ -95,6 +102,10 @@ TEST(devices, gated_feed_forward_blocks) {
 
 TEST(devices, sky) {
     compare(toy::mono(), 1);
+}
+
+TEST(devices, known_cameras_and_gaussians) {
+    compare(toy::complete(), 2);
 }
 
 TEST(devices, the_first_of_a_list_that_is_there) {
