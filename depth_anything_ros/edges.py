@@ -18,14 +18,25 @@ def flying_pixels(depth: Float32Array, jump: float) -> UInt8Array:
     columns: 1/z of a plane is linear in the picture, so that a floor seen at a grazing angle is kept, however steep its depth is.
     """
     nearness = 1.0 / np.maximum(depth, np.float32(1e-6))
-    return np.asarray(_bent_rows(nearness, jump) | _bent_rows(nearness.T, jump).T, np.uint8)
+    mask = np.zeros(depth.shape, np.uint8)
+    _mark_bends(nearness, jump, mask, axis=0)
+    _mark_bends(nearness, jump, mask, axis=1)
+    return mask
 
 
-def _bent_rows(nearness: Float32Array, jump: float) -> UInt8Array:
-    """uint8 of the same shape, 255 where the values of a column bend from row to row."""
-    mask = np.zeros(nearness.shape, np.uint8)
-    if nearness.shape[0] <= 2 * _REACH:
-        return mask
-    before, middle, after = nearness[: -2 * _REACH], nearness[_REACH:-_REACH], nearness[2 * _REACH :]
-    mask[_REACH:-_REACH] = np.where(np.abs(before + after - 2.0 * middle) > jump * middle, 255, 0)
-    return np.asarray(cv2.dilate(mask, np.ones((2 * _REACH + 1, 1), np.uint8)), np.uint8).reshape(mask.shape)
+def _mark_bends(nearness: Float32Array, jump: float, mask: UInt8Array, *, axis: int) -> None:
+    """Set mask to 255 where the values bend along an axis, and as far as the reach about that."""
+    if nearness.shape[axis] <= 2 * _REACH:
+        return
+
+    def cut(part: slice) -> tuple[slice, slice]:
+        return (part, slice(None)) if axis == 0 else (slice(None), part)
+
+    inner = cut(slice(_REACH, -_REACH))
+    middle = nearness[inner]
+    bend = nearness[cut(slice(None, -2 * _REACH))] + nearness[cut(slice(2 * _REACH, None))]
+    bend -= 2.0 * middle
+    bent = np.zeros(nearness.shape, np.uint8)
+    bent[inner] = np.abs(bend, out=bend) > jump * middle
+    kernel = np.ones((2 * _REACH + 1, 1) if axis == 0 else (1, 2 * _REACH + 1), np.uint8)
+    mask[np.asarray(cv2.dilate(bent, kernel)).reshape(mask.shape) > 0] = 255

@@ -143,12 +143,11 @@ def process(
 
 def predict(frame: Frame, engine: InfersDepth, options: ProcessingOptions, wanted: WantedProducts, *, doubts: bool = False) -> Prediction:
     """What the network says about a frame. doubts: with confidence in any case. Raises what `engine.infer` raises."""
-    doubts = doubts or wanted.confidence or options.confidence_threshold > 0.0 or (wanted.points and options.points_confidence)
     return engine.infer(
         frame.pixels,
         bgr=frame.bgr,
         intrinsics=frame.intrinsics,
-        wanted=Wanted(confidence=doubts, sky=True, pose=True),
+        wanted=Wanted(confidence=doubts or _uses_confidence(options, wanted), sky=True, pose=True),
         fill_sky=False,  # sky pixels get their value by policy, with the threshold of the options
     )
 
@@ -173,7 +172,7 @@ class Finisher:
         """
         started = time.perf_counter()
         height, width = frame.pixels.shape[:2] if options.depth_size == "camera" else prediction.depth.shape
-        confidence, sky = _side_maps(prediction, options, width, height)
+        confidence, sky = _side_maps(prediction, options, wanted, width, height)
         scale = depths.known_scale(prediction.kind, options.scale_source, options.scale_value)
         if scale is None and self._scale_of is not None:
             scale = self._scale_of(frame, prediction)
@@ -219,11 +218,15 @@ class Finisher:
         return depths.resize(depth, width, height)
 
 
+def _uses_confidence(options: ProcessingOptions, wanted: WantedProducts) -> bool:
+    return wanted.confidence or options.confidence_threshold > 0.0 or (wanted.points and options.points_confidence)
+
+
 def _side_maps(
-    prediction: Prediction, options: ProcessingOptions, width: int, height: int
+    prediction: Prediction, options: ProcessingOptions, wanted: WantedProducts, width: int, height: int
 ) -> tuple[Float32Array | None, UInt8Array | None]:
     confidence = sky = None
-    if prediction.confidence is not None:
+    if prediction.confidence is not None and _uses_confidence(options, wanted):
         confidence = depths.resize(depths.confidence_from(prediction.confidence), width, height)
     if prediction.sky is not None:
         sky = depths.sky_mask(depths.resize(prediction.sky, width, height), options.sky_threshold)
