@@ -13,6 +13,7 @@ class EngineOptions:
     cached_sizes: int
     memory_limit: int
     metric_model: str
+    exact: bool
     instruction_set: str
     def __init__(
         self,
@@ -23,6 +24,7 @@ class EngineOptions:
         cached_sizes: int = 4,
         memory_limit: int = 0,
         metric_model: str = "",
+        exact: bool = False,
         instruction_set: str = "",
     ) -> None: ...
 

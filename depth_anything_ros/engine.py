@@ -54,6 +54,8 @@ class EngineOptions:
     """Bytes that the engine may use; 0 takes what the machine (or its cgroup) has available."""
     metric_model: str | os.PathLike[str] = ""
     """Metric network (name or file) that gives an any-view one its metres: the other half of DA3NESTED, or DA3METRIC. Empty for none."""
+    exact: bool = False
+    """Compute quantised files in floats too, as f32 and f16 files always are: slower, and only the weights are rounded then."""
     instruction_set: str = ""
     """Of the CPU kernels: avx512, avx2, sse42 or neon; empty takes the best one that the processor has."""
 

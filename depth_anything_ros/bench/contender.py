@@ -60,13 +60,14 @@ def main() -> None:
     parser.add_argument("width", type=int)
     parser.add_argument("height", type=int)
     parser.add_argument("threads", type=int)
+    parser.add_argument("--exact", action="store_true")
     args = parser.parse_args()
     from depth_anything_ros import Engine, _native
 
     pixels = picture(args.width, args.height)
     wanted = Wanted(confidence=True, sky=True, pose=False)
     start = time.perf_counter()
-    with Engine.load(args.model, threads=args.threads, resolution=max(args.width, args.height)) as engine:
+    with Engine.load(args.model, threads=args.threads, resolution=max(args.width, args.height), exact=args.exact) as engine:
         loaded = time.perf_counter() - start
         facts = {"ggml": _native.ggml_version, "load_ms": f"{1e3 * loaded:.0f}"}
         serve(facts, lambda: engine.infer(pixels, wanted=wanted, fill_sky=False).depth)

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", default="504x336", help="processed width x height, multiples of 14 (default %(default)s)")
     parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
+    parser.add_argument("--exact", action="store_true", help="compute a quantised --model in floats too")
     parser.add_argument("--against", default="", help="rivals, comma separated: torch, torch-full, onnxruntime; needs an official --model")
     parser.add_argument("--rival-python", type=Path, default=Path(".local/parity/bin/python"), help="interpreter with the rivals installed")
     parser.add_argument("--rival-script", type=Path, default=Path("tools/reference/rival.py"), help="script that runs a rival")
@@ -60,7 +61,7 @@ def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -
     model = _model_file(args.model, folder)
     contenders = []
     for threads in _threads(args.threads):
-        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads)]
+        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads), *(["--exact"] if args.exact else [])]
         contenders.append(Contender("this engine", threads, engine))
         for rival in filter(None, args.against.split(",")):
             command = [str(args.rival_python), str(args.rival_script), rival, args.model, *numbers, str(threads)]

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", default="camera", help="size of the maps: camera (that of the picture, default) or network")
     parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the picture as the network sees it")
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes the cores that may be used")
+    parser.add_argument("--exact", action="store_true", help="compute quantised files in floats too, which takes longer")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = ProcessingOptions(depth_size=arguments.size)
     paths = find_pictures(arguments.images)
     make_folder(arguments.output)
-    chosen = {"threads": arguments.threads, "resolution": arguments.resolution, "metric_model": arguments.metric_model}
+    chosen = {name: getattr(arguments, name) for name in ("threads", "resolution", "metric_model", "exact")}
     with Engine.load(arguments.model, **chosen) as engine:
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
             print(doubt, flush=True)

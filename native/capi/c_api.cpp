@@ -115,6 +115,7 @@ da::EngineOptions engine_options(const da_engine_options& options) {
     result.cached_sizes = options.cached_sizes;
     result.memory_limit = options.memory_limit;
     if (options.metric_model != nullptr) result.metric_model = options.metric_model;
+    result.exact = options.exact != 0;
     return result;
 }
 

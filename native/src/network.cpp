@@ -50,7 +50,9 @@ Network::Network(const std::string& path, const EngineOptions& options, Backend&
       backend_(backend),
       weights_(file_, hparams_, backend),
       cached_sizes_(options.cached_sizes),
-      memory_limit_(options.memory_limit) {}
+      memory_limit_(options.memory_limit) {
+    prepare(options);
+}
 
 Network::Network(const std::string& path, const EngineOptions& options, Backend& backend, const Hparams& pair)
     : file_(open_metric(path, options)),
@@ -58,7 +60,14 @@ Network::Network(const std::string& path, const EngineOptions& options, Backend&
       backend_(backend),
       weights_(file_, hparams_, backend),
       cached_sizes_(options.cached_sizes),
-      memory_limit_(options.memory_limit) {}
+      memory_limit_(options.memory_limit) {
+    prepare(options);
+}
+
+void Network::prepare(const EngineOptions& options) {
+    const kernels::KernelSet& kernels = backend_.kernels();
+    if (!options.exact && backend_.own_kernels() && kernels.fast_integers) weights_.pack_integers(kernels, backend_.threads(), memory_limit_);
+}
 
 Plan& Network::plan_for(const PlanKey& key) {
     const auto same = [&](const std::unique_ptr<Plan>& plan) { return plan->key() == key; };

@@ -38,6 +38,8 @@ class Network {
     void add_gaussians(std::vector<Prediction>& predictions, const Plan& plan, float scale) const;
 
   private:
+    void prepare(const EngineOptions& options);
+
     // In the order of their lives: what comes later refers to what comes earlier.
     GgufFile file_;
     Hparams hparams_;

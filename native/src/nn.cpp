@@ -65,10 +65,52 @@ class Sources {
     std::vector<int> places_;
 };
 
-ggml_tensor* kernel_node(Graph& g, Sources& sources, std::array<std::int64_t, 3> ne, KernelShare share) {
+ggml_tensor* kernel_node(Graph& g, Sources& sources, std::array<std::int64_t, 3> ne, KernelShare share, ggml_type type = GGML_TYPE_F32) {
     KernelNode& node = g.kernel_nodes.emplace_back(std::move(share), g.threads, g.scratch);
-    return ggml_custom_4d(g.context, GGML_TYPE_F32, ne[0], ne[1], ne[2], 1, sources.present().data(),
-                          static_cast<int>(sources.present().size()), run_kernel, 1, &node);
+    return ggml_custom_4d(g.context, type, ne[0], ne[1], ne[2], 1, sources.present().data(), static_cast<int>(sources.present().size()),
+                          run_kernel, 1, &node);
+}
+
+std::uint8_t* bytes(const ggml_tensor* tensor) {
+    return static_cast<std::uint8_t*>(tensor->data);
+}
+
+// A node of quantised rows of `in` values.
+ggml_tensor* quantised_node(Graph& g, Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share) {
+    const auto size = static_cast<std::int64_t>(g.kernels.quantised_bytes(static_cast<int>(in), static_cast<int>(rows)));
+    return kernel_node(g, sources, {size, 1, 1}, std::move(share), GGML_TYPE_I8);
+}
+
+ggml_tensor* quantise_pass(Graph& g, ggml_tensor* x) {
+    Sources sources({x});
+    return quantised_node(g, sources, x->ne[0], x->ne[1],
+                          [&set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                              const ggml_tensor* source = result->src[0];
+                              set.run_quantise(rows_view(source), static_cast<int>(source->ne[0]), bytes(result), next, cancelled);
+                          });
+}
+
+// The rows of x as integers: by the kernel that makes x where it can, and then x itself is not computed unless something else needs it.
+ggml_tensor* quantised(Graph& g, ggml_tensor* x) {
+    const auto found = g.quantisers.find(x);
+    ggml_tensor* rows = found != g.quantisers.end() ? found->second() : quantise_pass(g, x);
+    g.quantisers[x] = [rows] { return rows; };
+    return rows;
+}
+
+// The linear layer in integers, of `rows` quantised rows x. Its result is rows of floats, or is quantised too.
+ggml_tensor* integer_linear(Graph& g, const PackedLinear& weights, ggml_tensor* bias, ggml_tensor* x, std::int64_t rows,
+                            const LinearOptions& options, bool quantised_result) {
+    const kernels::IntegerTask task{weights.panels, weights.in, weights.out, options.gelu};
+    g.scratch.reserve(g.kernels.integer_gemm_scratch());
+    Sources sources({x, bias, options.scale, options.residual});
+    const KernelShare share = [=, &set = g.kernels, threads = g.threads.threads(), &cancelled = g.cancelled](
+                                  const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+        const kernels::GemmOperands operands{sources.values(result, 1), sources.values(result, 2), sources.values(result, 3)};
+        const kernels::IntegerResult to{quantised_result ? nullptr : target(result), quantised_result ? bytes(result) : nullptr};
+        set.run_integer_gemm(task, {bytes(result->src[0]), static_cast<int>(rows)}, operands, to, threads, scratch, next, cancelled);
+    };
+    return quantised_result ? quantised_node(g, sources, weights.out, rows, share) : kernel_node(g, sources, {weights.out, rows, 1}, share);
 }
 
 // A node whose result is rows of `channels` for the next product to read, many at a time: rows a multiple of 2 KiB apart would fall on the
@@ -82,9 +124,9 @@ ggml_tensor* rows_node(Graph& g, Sources& sources, std::int64_t channels, std::i
 
 template <typename T>
 std::vector<std::uint8_t> as_bytes(const std::vector<T>& values) {
-    std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return bytes;
+    std::vector<std::uint8_t> copy(values.size() * sizeof(T));
+    std::memcpy(copy.data(), values.data(), copy.size());
+    return copy;
 }
 
 }  // namespace
@@ -110,10 +152,8 @@ void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std:
 
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {
     if (g.standard_ops) return standard::matmul(g, weight, bias, x, options);
-    const ggml_type type = weight->type;
     kernels::GemmTask task;
-    task.weights = {nullptr, weight->nb[1], static_cast<int>(ggml_blck_size(type)), ggml_type_size(type),
-                    type == GGML_TYPE_F32 ? nullptr : ggml_get_type_traits(type)->to_float};
+    task.weights = matrix_view(weight);
     task.in = static_cast<int>(weight->ne[0]);
     task.out = static_cast<int>(weight->ne[1]);
     task.gelu = options.gelu;
@@ -133,18 +173,38 @@ ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tenso
 }
 
 ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
-    return matmul(g, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias"), x, options);
+    ggml_tensor* bias = g.weights.tensor(path + ".bias");
+    const PackedLinear* packed = g.weights.integer(path);
+    if (packed == nullptr) return matmul(g, g.weights.tensor(path + ".weight"), bias, x, options);
+    ggml_tensor* integers = quantised(g, x);
+    const std::int64_t rows = x->ne[1];
+    ggml_tensor* result = integer_linear(g, *packed, bias, integers, rows, options, false);
+    if (packed->out % kernels::kBlock == 0) {
+        g.quantisers[result] = [=, &g] { return integer_linear(g, *packed, bias, integers, rows, options, true); };
+    }
+    return result;
 }
 
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
     if (g.standard_ops) return standard::layer_norm(g, x, path, eps);
     const kernels::NormTask task{static_cast<int>(x->ne[0]), eps};
     Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
-    return rows_node(g, sources, x->ne[0], x->ne[1],
-                     [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-                         set.run_norm(task, rows_view(result->src[0]), floats(result->src[1]), floats(result->src[2]), rows_target(result),
-                                      next, cancelled);
-                     });
+    ggml_tensor* result = rows_node(
+        g, sources, x->ne[0], x->ne[1],
+        [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* node, float*, std::atomic<int>& next) {
+            set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), next, cancelled);
+        });
+    if (task.channels % kernels::kBlock != 0) return result;
+    g.quantisers[result] = [=, &g]() mutable {
+        g.scratch.reserve(task.channels);
+        return quantised_node(
+            g, sources, task.channels, x->ne[1],
+            [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* node, float* scratch, std::atomic<int>& next) {
+                set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), bytes(node), scratch,
+                                       next, cancelled);
+            });
+    };
+    return result;
 }
 
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,7 @@ struct Graph {
 
     std::deque<KernelNode> kernel_nodes;
     std::vector<Constant> constants;
+    std::map<const ggml_tensor*, std::function<ggml_tensor*()>> quantisers;  // nodes that give a tensor's rows as integers at once
     std::vector<NamedStage> stages;
 
     // Values that depend on the extent only. ne: [ne0, ne1].

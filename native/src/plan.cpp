@@ -53,6 +53,7 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
                        key_.stages,
                        {},
                        {},
+                       {},
                        {}}) {
     build(hparams);
     check_stages(key_.stages);

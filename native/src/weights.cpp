@@ -96,7 +96,7 @@ bool belongs(keys::Part part, const Hparams& hparams) {
     }
 }
 
-constexpr std::string_view kBlock = "{i}";
+constexpr std::string_view kBlock = "{i}", kBlocks = "vit.blk.", kWeight = ".weight";
 
 std::string for_block(std::string_view name, int block) {
     std::string result(name);
@@ -272,6 +272,16 @@ void Weights::copy(const Backend& backend) {
 
 const float* Weights::host_values(const std::string& name) const {
     return reinterpret_cast<const float*>(file_.find(name)->data);
+}
+
+void Weights::pack_integers(const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit) {
+    std::map<std::string, ggml_tensor*> matrices;
+    for (const auto& [name, tensor] : tensors_) {
+        // Not the camera decoder: it has one row for each picture, and the pose depends on it.
+        const bool in_block = name.compare(0, kBlocks.size(), kBlocks) == 0;
+        if (in_block && ggml_is_quantized(tensor->type)) matrices.emplace(name.substr(0, name.size() - kWeight.size()), tensor);
+    }
+    integers_ = IntegerWeights(matrices, kernels, threads, memory_limit);
 }
 
 }  // namespace da

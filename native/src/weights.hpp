@@ -8,6 +8,7 @@
 #include "ggml-cpp.h"
 #include "gguf_file.hpp"
 #include "hparams.hpp"
+#include "integer_weights.hpp"
 #include "kernels/conv.hpp"
 
 namespace da {
@@ -30,6 +31,9 @@ class Weights {
     // Packs the convolutions of the Gaussians' head, which few programs want, where our own kernels run; the second time nothing happens.
     void pack_gaussian_head();
 
+    // Has the quantised layers of the blocks computed in integers from now on. Throws Error("device.memory"), see require_memory.
+    void pack_integers(const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit);
+
     // Tensor by its name in the file; every name that the network parts use is in the table that check_tensors went through.
     ggml_tensor* tensor(const std::string& name) const { return tensors_.at(name); }
     // The same, or nullptr where the network has none of that name.
@@ -41,6 +45,9 @@ class Weights {
     const float* host_values(const std::string& name) const;
     const ConvShape& conv_shape(const std::string& path) const { return conv_shapes_.at(path); }
     const kernels::PackedConv& conv(const std::string& path) const { return convs_.at(path); }  // for our own kernels only
+
+    // The linear layer packed for integer products, nullptr when it is computed in floats.
+    const PackedLinear* integer(const std::string& path) const { return integers_.find(path); }
     std::int64_t parameters() const { return parameters_; }
 
   private:
@@ -54,6 +61,7 @@ class Weights {
     std::map<std::string, ggml_tensor*> tensors_;
     std::map<std::string, ConvShape> conv_shapes_;
     std::map<std::string, kernels::PackedConv> convs_;
+    IntegerWeights integers_;
     std::int64_t parameters_ = 0;
 };
 

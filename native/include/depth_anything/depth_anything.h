@@ -68,9 +68,10 @@ typedef struct da_engine_options {
     int cached_sizes;       /* picture sizes whose graph is kept */
     uint64_t memory_limit;  /* bytes; 0: what the machine or its cgroup has available */
     const char *metric_model; /* file of a metric network that gives an any-view network its metres; NULL: none */
+    int exact;              /* not 0: quantised files are computed in floats too, which takes longer */
 } da_engine_options;
 
-#define DA_ENGINE_OPTIONS_INIT {sizeof(da_engine_options), 0, NULL, 0, 4, 0, NULL}
+#define DA_ENGINE_OPTIONS_INIT {sizeof(da_engine_options), 0, NULL, 0, 4, 0, NULL, 0}
 
 typedef enum da_channel_order { DA_RGB = 0, DA_BGR = 1 } da_channel_order;
 

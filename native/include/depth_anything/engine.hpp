@@ -27,6 +27,7 @@ struct EngineOptions {
     int cached_sizes = 4;            // graphs kept, least recently used goes first
     std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
     std::string metric_model;        // file of a metric network that gives an any-view network its metres; empty: none
+    bool exact = false;              // quantised files are computed in floats too, as f32 and f16 files always are; that takes longer
     std::string instruction_set;     // of our own kernels: "avx512", "avx2", "sse42", "neon"; empty: the best that the processor has
 };
 

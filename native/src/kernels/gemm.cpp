@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/epilogue.hpp"
 #include "kernels/functions.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/transpose.hpp"
@@ -52,14 +53,6 @@ void pack(const GemmTask& task, int first, int count, int k0, int depth, float* 
     }
 }
 
-Vector finished(const GemmTask& task, const GemmOperands& operands, Vector value, int row, int column, int count) {
-    if (operands.bias != nullptr) value += load_some(operands.bias + column, count);
-    if (task.gelu) value = gelu(value);
-    if (operands.scale != nullptr) value *= load_some(operands.scale + column, count);
-    if (operands.residual != nullptr) value += load_some(operands.residual + static_cast<std::size_t>(row) * task.out + column, count);
-    return value;
-}
-
 struct Piece {
     int row, rows, column, columns;
 };
@@ -89,7 +82,11 @@ void run_tile(const GemmTask& task, RowsView x, const GemmOperands& operands, Ro
             float* place = target + r * y.stride + v * kLanes;
             Vector value = sums[r][v];
             if (!depth.begins) value += load_some(place, count);
-            store_some(place, depth.ends ? finished(task, operands, value, row + r, column + v * kLanes, count) : value, count);
+            if (depth.ends) {
+                const std::size_t at = static_cast<std::size_t>(row + r) * task.out + column + v * kLanes;
+                value = finished(task.gelu, operands, value, column + v * kLanes, at, count);
+            }
+            store_some(place, value, count);
         }
     }
 }

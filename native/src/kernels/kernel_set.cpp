@@ -1,6 +1,12 @@
 #include "kernels/kernel_set.hpp"
 
 #include "depth_anything/error.hpp"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 namespace da::kernels {
 
@@ -12,9 +18,25 @@ extern const KernelSet kKernels;
 namespace avx2 {
 extern const KernelSet kKernels;
 }
+namespace avx2_vnni {
+extern const KernelSet kKernels;
+}
 namespace avx512 {
 extern const KernelSet kKernels;
 }
+namespace avx512_vnni {
+extern const KernelSet kKernels;
+}
+
+namespace {
+
+// AVX-VNNI is younger than the compilers' own question for it: leaf 7.1, bit 4 of EAX.
+bool has_avx_vnni() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax >> 4 & 1) != 0;
+}
+
+}  // namespace
 
 // The processor's word, and the operating system's: registers that it does not save are not used.
 std::vector<const KernelSet*> usable_kernel_sets() {
@@ -23,7 +45,11 @@ std::vector<const KernelSet*> usable_kernel_sets() {
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                             __builtin_cpu_supports("avx512vl");
+    if (has_avx2 && has_avx512 && __builtin_cpu_supports("avx512vnni")) usable.push_back(&avx512_vnni::kKernels);
     if (has_avx2 && (has_avx512 || DA_AVX512_LOWERED)) usable.push_back(&avx512::kKernels);
+#if DA_HAS_AVX2_VNNI
+    if (has_avx2 && has_avx_vnni()) usable.push_back(&avx2_vnni::kKernels);
+#endif
     if (has_avx2) usable.push_back(&avx2::kKernels);
     if (__builtin_cpu_supports("sse4.2")) usable.push_back(&sse42::kKernels);
     return usable;
@@ -35,8 +61,15 @@ namespace neon {
 extern const KernelSet kKernels;
 }
 
+namespace neon_dotprod {
+extern const KernelSet kKernels;
+}
+
 std::vector<const KernelSet*> usable_kernel_sets() {
-    return {&neon::kKernels};  // every processor of the architecture has it
+    std::vector<const KernelSet*> usable;
+    if ((getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0) usable.push_back(&neon_dotprod::kKernels);
+    usable.push_back(&neon::kKernels);  // every processor of the architecture has it
+    return usable;
 }
 
 #else

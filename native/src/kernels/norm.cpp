@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/block.hpp"
 #include "kernels/functions.hpp"
 #include "kernels/vector.hpp"
 
@@ -8,7 +9,7 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-constexpr int kRowsPerPiece = 32;
+constexpr int kRowsPerPiece = 5 * kDotRows;  // whole tiles of quantised rows
 
 // Sum of term(value) over a row: one sum per lane, then the rest.
 template <typename Term>
@@ -30,16 +31,36 @@ void normalise(const NormTask& task, const float* x, const float* weight, const 
     for (int i = 0; i < task.channels; ++i) y[i] = (x[i] - mean) * inverse * weight[i] + bias[i];
 }
 
+// Calls row(number, its values) for one thread's share.
+template <typename Row>
+void for_rows(RowsView x, std::atomic<int>& next, const std::atomic<bool>& cancelled, const Row& row) {
+    const int pieces = (x.count + kRowsPerPiece - 1) / kRowsPerPiece;
+    for (int i = next++; i < pieces && !cancelled.load(std::memory_order_relaxed); i = next++) {
+        for (int r = i * kRowsPerPiece; r < std::min((i + 1) * kRowsPerPiece, x.count); ++r) row(r, x.values + r * x.stride);
+    }
+}
+
 }  // namespace
 
 void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, std::atomic<int>& next,
               const std::atomic<bool>& cancelled) {
-    const int pieces = (x.count + kRowsPerPiece - 1) / kRowsPerPiece;
-    for (int i = next++; i < pieces && !cancelled.load(std::memory_order_relaxed); i = next++) {
-        for (int r = i * kRowsPerPiece; r < std::min((i + 1) * kRowsPerPiece, x.count); ++r) {
-            normalise(task, x.values + r * x.stride, weight, bias, y.values + r * y.stride);
-        }
-    }
+    for_rows(x, next, cancelled, [&](int r, const float* values) { normalise(task, values, weight, bias, y.values + r * y.stride); });
+}
+
+void run_quantised_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, std::uint8_t* tiles, float* scratch,
+                        std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+    for_rows(x, next, cancelled, [&](int r, const float* values) {
+        normalise(task, values, weight, bias, scratch);
+        quantise_row(scratch, 0, task.channels, task.channels, r, tiles);
+    });
+}
+
+std::size_t quantised_bytes(int in, int rows) {
+    return tiles_of(rows) * tile_bytes(in);
+}
+
+void run_quantise(RowsView x, int in, std::uint8_t* tiles, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+    for_rows(x, next, cancelled, [&](int r, const float* values) { quantise_row(values, 0, in, in, r, tiles); });
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -1,11 +1,32 @@
+#include "kernels/dot.hpp"
 #include "kernels/functions.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 extern const KernelSet kKernels;
 const KernelSet kKernels = {
-    DA_INSTRUCTION_SET_NAME, run_gelu, gemm_scratch, run_gemm, prepared_floats,     attention_scratch, run_prepare,
-    run_attention,           run_norm, conv_scratch, run_conv, interpolate_scratch, run_interpolate,
+    DA_INSTRUCTION_SET_NAME,
+    run_gelu,
+    gemm_scratch,
+    run_gemm,
+    prepared_floats,
+    attention_scratch,
+    run_prepare,
+    run_attention,
+    run_norm,
+    conv_scratch,
+    run_conv,
+    interpolate_scratch,
+    run_interpolate,
+    kFastIntegers,
+    kLargestActivation,
+    quantised_bytes,
+    run_quantise,
+    run_quantised_norm,
+    packed_bytes,
+    run_pack,
+    integer_gemm_scratch,
+    run_integer_gemm,
 };
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

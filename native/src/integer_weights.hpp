@@ -1,0 +1,40 @@
+// Linear layers packed for integer products.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "aligned_buffer.hpp"
+#include "ggml.h"
+#include "kernels/kernel_set.hpp"
+#include "thread_pool.hpp"
+
+namespace da {
+
+struct PackedLinear {
+    const std::uint8_t* panels;
+    int in, out;
+};
+
+// How the kernels read a matrix.
+kernels::MatrixView matrix_view(const ggml_tensor* matrix);
+
+class IntegerWeights {
+  public:
+    IntegerWeights() = default;
+
+    // Packs the matrices [in, out], by the paths of their layers, and lets the pages of their originals go, which are a mapped file's.
+    // Throws Error("device.memory"), see require_memory.
+    IntegerWeights(const std::map<std::string, ggml_tensor*>& matrices, const kernels::KernelSet& kernels, ThreadPool& threads,
+                   std::uint64_t memory_limit);
+
+    // nullptr when the layer is not among them.
+    const PackedLinear* find(const std::string& path) const;
+
+  private:
+    AlignedFloats memory_;
+    std::map<std::string, PackedLinear> layers_;
+};
+
+}  // namespace da

@@ -1,0 +1,138 @@
+// The step of all integer products: to each 32-bit lane the sum of kGroup neighbouring products is added, as the instruction set does it.
+//
+// Sums of a block are exact. Where the instruction wants one factor unsigned, weights are stored with kWeightOffset added; what that adds
+// to a block's sum is taken off by starting the sum at -kWeightOffset * (sum of the activations).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/vector_math.hpp"
+#if defined(__SSE4_1__)
+#include <immintrin.h>
+#elif defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
+#endif
+
+namespace da::kernels::DA_INSTRUCTION_SET {
+
+#if defined(__SSE4_1__) || defined(__ARM_FEATURE_DOTPROD)
+constexpr bool kFastIntegers = true;
+#else
+constexpr bool kFastIntegers = false;
+#endif
+
+// As many sums, of integers and of floats, as the registers hold beside the operands.
+constexpr int kDotRows = DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3;
+constexpr int kDotVectors = DA_VECTOR_REGISTERS == 16 ? 2 : kLanes > 4 ? 2 : 4;
+constexpr int kDotPanel = kDotVectors * kLanes;
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+
+using Activation = std::int8_t;
+using StoredWeight = std::uint8_t;
+constexpr int kGroup = 4, kLargestActivation = 127, kWeightOffset = 128;
+
+inline IntVector load_weights(const std::uint8_t* weights) {
+    IntVector value;
+    std::memcpy(&value, weights, sizeof(value));
+    return value;
+}
+
+inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
+#if defined(__AVX512VNNI__)
+    return (IntVector)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)weights, (__m512i)activations);
+#else
+    return (IntVector)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)weights, (__m256i)activations);
+#endif
+}
+
+#elif defined(__ARM_FEATURE_DOTPROD)
+
+using Activation = std::int8_t;
+using StoredWeight = std::int8_t;
+constexpr int kGroup = 4, kLargestActivation = 127, kWeightOffset = 0;
+
+inline IntVector load_weights(const std::uint8_t* weights) {
+    IntVector value;
+    std::memcpy(&value, weights, sizeof(value));
+    return value;
+}
+
+inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
+    return (IntVector)vdotq_s32((int32x4_t)sums, (int8x16_t)weights, (int8x16_t)activations);
+}
+
+#else
+
+// Pairs of 16-bit products. A block's sum stays below 2^24, so that it is exact as a float too.
+using Activation = std::int16_t;
+using StoredWeight = std::int8_t;
+constexpr int kGroup = 2, kLargestActivation = 4095, kWeightOffset = 0;
+
+typedef StoredWeight NarrowWeights __attribute__((vector_size(kLanes * kGroup)));
+typedef std::int16_t WideWeights __attribute__((vector_size(kLanes * kGroup * sizeof(std::int16_t))));
+
+inline IntVector load_weights(const std::uint8_t* weights) {
+#if defined(__AVX512BW__)
+    return (IntVector)_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
+#elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
+    return (IntVector)_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
+#else
+    NarrowWeights narrow;
+    std::memcpy(&narrow, weights, sizeof(narrow));
+    return (IntVector) __builtin_convertvector(narrow, WideWeights);
+#endif
+}
+
+inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
+#if defined(__AVX512BW__)
+    return sums + (IntVector)_mm512_madd_epi16((__m512i)weights, (__m512i)activations);
+#elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
+    return sums + (IntVector)_mm256_madd_epi16((__m256i)weights, (__m256i)activations);
+#elif defined(__SSE4_1__) && DA_VECTOR_BYTES == 16
+    return sums + (IntVector)_mm_madd_epi16((__m128i)weights, (__m128i)activations);
+#else
+    return sums + (weights << 16 >> 16) * (activations << 16 >> 16) + (weights >> 16) * (activations >> 16);
+#endif
+}
+
+#endif
+
+// Sums and maxima over lanes go by halves.
+#if defined(__AVX512F__)
+
+inline std::int32_t greatest_lane(const IntVector& value) {
+    return _mm512_reduce_max_epi32((__m512i)value);
+}
+
+inline std::int32_t sum_of_lanes(const IntVector& value) {
+    return _mm512_reduce_add_epi32((__m512i)value);
+}
+
+#else
+
+typedef std::int32_t Quarter __attribute__((vector_size(16)));
+
+template <typename Join>
+inline std::int32_t joined_lanes(const IntVector& value, const Join& join) {
+    Quarter parts[DA_VECTOR_BYTES / 16];
+    std::memcpy(parts, &value, sizeof(value));
+    for (int i = 1; i < DA_VECTOR_BYTES / 16; ++i) parts[0] = join(parts[0], parts[i]);
+    const Quarter turned = {parts[0][2], parts[0][3], parts[0][0], parts[0][1]};
+    const Quarter pair = join(parts[0], turned);
+    const Quarter swapped = {pair[1], pair[0], pair[1], pair[0]};
+    return join(pair, swapped)[0];
+}
+
+inline std::int32_t greatest_lane(const IntVector& value) {
+    return joined_lanes(value, [](const Quarter& a, const Quarter& b) { return a > b ? a : b; });
+}
+
+inline std::int32_t sum_of_lanes(const IntVector& value) {
+    return joined_lanes(value, [](const Quarter& a, const Quarter& b) { return a + b; });
+}
+
+#endif
+
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -1,0 +1,37 @@
+// The linear layer of gemm.hpp in small integers: blocks of 32 weights and blocks of 32 activations have a scale each; products are summed
+// exactly in 32 bits within a block, and in floats from block to block.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/gemm.hpp"
+#include "kernels/quantise.hpp"
+
+namespace da::kernels {
+
+// Weights as the products read them: panels of columns, [panel][block][group of depths][column][depth], each block followed by its scales.
+struct IntegerTask {
+    const std::uint8_t* panels;
+    int in, out;  // in: a multiple of kBlock
+    bool gelu;
+};
+
+// Bytes of the panels of a layer.
+using PackedBytes = std::size_t(int in, int out);
+
+// Packs them. scratch: a row of floats. One thread's share; see RunConv.
+using RunPack = void(const MatrixView& weights, int in, int out, std::uint8_t* panels, float* scratch, std::atomic<int>& next);
+
+// Where results go: rows of floats [count][out], or quantised rows (then out is a multiple of kBlock).
+struct IntegerResult {
+    float* values;
+    std::uint8_t* quantised;
+};
+
+// One thread's share; see RunConv. Scratch: see GemmScratch.
+using RunIntegerGemm = void(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result,
+                            int threads, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+
+}  // namespace da::kernels

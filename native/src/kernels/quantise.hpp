@@ -1,0 +1,32 @@
+// Rows of activations as small integers, with a scale for every 32 of them: what the integer products read.
+//
+// Integers are 8 or 16 bits wide as the instruction set wants them, and as many rows as its register tile has lie together:
+// [tile][block][group of 4 bytes][row], each block followed by the scales of its rows and the starts of their integer sums (see dot.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/norm.hpp"
+
+namespace da::kernels {
+
+constexpr int kBlock = 32;  // values that share a scale
+
+struct QuantisedView {
+    const std::uint8_t* tiles;
+    int rows;
+};
+
+// Bytes of that many rows of `in` values, a multiple of kBlock.
+using QuantisedBytes = std::size_t(int in, int rows);
+
+// All rows of x, which are `in` long. What is not finite makes the results of its block not finite. One thread's share; see RunConv.
+using RunQuantise = void(RowsView x, int in, std::uint8_t* tiles, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+
+// RunNorm and RunQuantise in one. scratch: a row of floats.
+using RunQuantisedNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, std::uint8_t* tiles, float* scratch,
+                              std::atomic<int>& next, const std::atomic<bool>& cancelled);
+
+}  // namespace da::kernels

@@ -1,0 +1,259 @@
+// Quantised rows and integer products alone, for every instruction set of this processor.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+#include "ggml-cpu.h"
+#include "ggml.h"
+#include "kernels/kernel_set.hpp"
+
+namespace {
+
+using namespace da::kernels;
+using Floats = std::vector<float>;
+using Bytes = std::vector<std::uint8_t>;
+
+const std::atomic<bool> kNotCancelled{false};
+constexpr GemmOperands kNothing{nullptr, nullptr, nullptr};
+constexpr int kLargestWeight = 127;
+
+Floats random_values(std::size_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    Floats values(count);
+    for (float& value : values) value = normal(random);
+    return values;
+}
+
+// Whole numbers from -most to most, times a power of two that differs from block to block: with one of size `most` in every block, nothing
+// is lost in quantising.
+Floats whole_values(std::size_t count, int most, unsigned seed) {
+    std::mt19937 random(seed);
+    Floats values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const int sign = random() % 2 == 0 ? 1 : -1,
+                  size = i % kBlock == random() % kBlock ? most : static_cast<int>(random() % (most + 1));
+        values[i] = static_cast<float>(sign * size);
+        if (i % kBlock == kBlock - 1) {
+            values[i] = static_cast<float>(sign * most);
+            const float scale = std::ldexp(1.0f, static_cast<int>(random() % 7) - 3);
+            for (std::size_t k = i + 1 - kBlock; k <= i; ++k) values[k] *= scale;
+        }
+    }
+    return values;
+}
+
+struct Layer {
+    int in, out, rows;
+};
+
+// Memory without a byte to spare, so that the sanitizers see what is read or written beside it.
+Bytes packed(const KernelSet& set, const MatrixView& weights, const Layer& s, int threads = 1) {
+    Bytes panels(set.packed_bytes(s.in, s.out), 0xAA);
+    Floats row(s.in);
+    std::atomic<int> next{0};
+    for (int i = 0; i < threads; ++i) set.run_pack(weights, s.in, s.out, panels.data(), row.data(), next);
+    return panels;
+}
+
+MatrixView plain_view(const Floats& weights, int in) {
+    return {weights.data(), in * sizeof(float), 1, sizeof(float), nullptr};
+}
+
+Bytes quantised(const KernelSet& set, const Floats& x, const Layer& s, std::ptrdiff_t stride) {
+    Bytes tiles(set.quantised_bytes(s.in, s.rows), 0xAA);
+    std::atomic<int> next{0};
+    set.run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), next, kNotCancelled);
+    return tiles;
+}
+
+Floats run_layer(const KernelSet& set, const Bytes& panels, const Bytes& x, const Layer& s, bool gelu, const GemmOperands& operands,
+                 int threads) {
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integer_gemm_scratch());
+    std::atomic<int> next{0};
+    set.run_integer_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, threads, scratch.data(),
+                         next, kNotCancelled);
+    return y;
+}
+
+double product(const Floats& x, std::ptrdiff_t stride, const Floats& w, const Layer& s, int row, int column) {
+    double sum = 0;
+    for (int k = 0; k < s.in; ++k) sum += static_cast<double>(x[row * stride + k]) * w[static_cast<std::size_t>(column) * s.in + k];
+    return sum;
+}
+
+double exact_gelu(double x) {
+    return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
+}
+
+const std::vector<Layer> kLayers = {{32, 5, 3}, {64, 64, 1}, {320, 70, 29}, {512, 33, 13}, {96, 130, 300}, {1536, 17, 6}};
+
+}  // namespace
+
+KERNEL_TEST(integers, numbers_that_fit_give_the_product_itself) {
+    for (const Layer& s : kLayers) {
+        const std::ptrdiff_t stride = s.in + kBlock;
+        const Floats w = whole_values(static_cast<std::size_t>(s.in) * s.out, kLargestWeight, 1),
+                     x = whole_values(static_cast<std::size_t>(s.rows) * stride, set.largest_activation, 2);
+        const Floats y = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, stride), s, false, kNothing, 1);
+        for (int r = 0; r < s.rows; ++r) {
+            for (int n = 0; n < s.out; ++n) {
+                double size = 0;
+                for (int k = 0; k < s.in; ++k)
+                    size += std::abs(static_cast<double>(x[r * stride + k]) * w[static_cast<std::size_t>(n) * s.in + k]);
+                CHECK(std::abs(y[static_cast<std::size_t>(r) * s.out + n] - product(x, stride, w, s, r, n)) < 1e-6 * size);
+            }
+        }
+    }
+}
+
+// All products of a block at the ends of their ranges: sums that saturate, or lose a carry, are far off.
+KERNEL_TEST(integers, sums_of_the_largest_numbers) {
+    const Layer s{64, 40, 11};
+    for (const float weight : {127.0f, -127.0f}) {
+        for (const float sign : {1.0f, -1.0f}) {
+            const float activation = sign * static_cast<float>(set.largest_activation);
+            const Floats w(static_cast<std::size_t>(s.in) * s.out, weight), x(static_cast<std::size_t>(s.in) * s.rows, activation);
+            const double expected = 64.0 * weight * activation;
+            for (const float value : run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1))
+                CHECK(std::abs(value - expected) < 1e-6 * std::abs(expected));
+        }
+    }
+}
+
+KERNEL_TEST(integers, rounding_stays_within_half_a_step_of_each_factor) {
+    const Layer s{256, 48, 23};
+    const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
+                 x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
+    const Floats y = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
+    const auto step = [](const float* block, int most) {
+        float top = 0;
+        for (int k = 0; k < kBlock; ++k) top = std::max(top, std::abs(block[k]));
+        return static_cast<double>(top) / most;
+    };
+    double worst = 0;
+    for (int r = 0; r < s.rows; ++r) {
+        for (int n = 0; n < s.out; ++n) {
+            const float *a = x.data() + static_cast<std::size_t>(r) * s.in, *b = w.data() + static_cast<std::size_t>(n) * s.in;
+            double bound = 1e-5;
+            for (int k = 0; k < s.in; ++k) {
+                const double da = 0.501 * step(a + k / kBlock * kBlock, set.largest_activation),
+                             db = 0.501 * step(b + k / kBlock * kBlock, kLargestWeight);
+                bound += da * std::abs(b[k]) + db * std::abs(a[k]) + da * db;
+            }
+            const double error = std::abs(y[static_cast<std::size_t>(r) * s.out + n] - product(x, s.in, w, s, r, n));
+            CHECK(error < bound);
+            worst = std::max(worst, error);
+        }
+    }
+    CHECK(worst > 1e-3);  // it is rounded indeed
+}
+
+KERNEL_TEST(integers, what_follows_the_product) {
+    for (const Layer& s : kLayers) {
+        const Floats w = whole_values(static_cast<std::size_t>(s.in) * s.out, kLargestWeight, 1);
+        Floats x = whole_values(static_cast<std::size_t>(s.rows) * s.in, set.largest_activation, 2);
+        const float scale_of_x = std::ldexp(1.0f, -22);  // products of about one
+        for (float& value : x) value *= scale_of_x;
+        const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
+                     residual = random_values(static_cast<std::size_t>(s.rows) * s.out, 5);
+        const Bytes panels = packed(set, plain_view(w, s.in), s), tiles = quantised(set, x, s, s.in);
+        const GemmOperands all{bias.data(), scale.data(), residual.data()};
+        const Floats y = run_layer(set, panels, tiles, s, true, all, 1);
+        for (int r = 0; r < s.rows; ++r) {
+            for (int n = 0; n < s.out; ++n) {
+                const std::size_t at = static_cast<std::size_t>(r) * s.out + n;
+                const double sum = product(x, s.in, w, s, r, n);
+                CHECK(std::abs(y[at] - (exact_gelu(sum + bias[n]) * scale[n] + residual[at])) < 2e-5 * (1 + std::abs(sum * scale[n])));
+            }
+        }
+        for (const int threads : {2, 3, 7}) CHECK(run_layer(set, panels, tiles, s, true, all, threads) == y);
+        CHECK(packed(set, plain_view(w, s.in), s, 3) == panels);
+    }
+}
+
+KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
+    for (const Layer& s : {Layer{64, 32, 1}, Layer{96, 160, 37}, Layer{32, 384, 300}}) {
+        const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
+                     x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2), bias = random_values(s.out, 3);
+        const Bytes panels = packed(set, plain_view(w, s.in), s), tiles = quantised(set, x, s, s.in);
+        const GemmOperands operands{bias.data(), nullptr, nullptr};
+        const Layer following{s.out, 0, s.rows};
+        const Bytes expected = quantised(set, run_layer(set, panels, tiles, s, true, operands, 1), following, s.out);
+        for (const int threads : {1, 2, 3, 7}) {
+            Bytes found(expected.size(), 0xAA);
+            Floats scratch(set.integer_gemm_scratch());
+            std::atomic<int> next{0};
+            set.run_integer_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()}, threads,
+                                 scratch.data(), next, kNotCancelled);
+            CHECK(found == expected);
+        }
+    }
+}
+
+KERNEL_TEST(integers, a_quantised_norm_is_the_norm_quantised) {
+    const Layer s{96, 0, 83};
+    const std::ptrdiff_t stride = s.in + 3;
+    const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1), weight = random_values(s.in, 2),
+                 bias = random_values(s.in, 3);
+    Floats normal(static_cast<std::size_t>(s.rows) * s.in), scratch(s.in);
+    std::atomic<int> next{0};
+    set.run_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), normal.data(), next, kNotCancelled);
+    const Bytes expected = quantised(set, normal, s, s.in);
+    Bytes found(expected.size(), 0xAA);
+    next = 0;
+    set.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(), next,
+                           kNotCancelled);
+    CHECK(found == expected);
+}
+
+KERNEL_TEST(integers, weights_of_every_stored_type) {
+    const Layer s{512, 40, 9};
+    const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 2);
+    for (const ggml_type type : {GGML_TYPE_Q8_0, GGML_TYPE_Q6_K, GGML_TYPE_Q5_K, GGML_TYPE_Q4_K}) {
+        const std::size_t row_bytes = ggml_row_size(type, s.in);
+        Bytes stored(row_bytes * s.out);
+        ggml_quantize_chunk(type, w.data(), stored.data(), 0, s.out, s.in, nullptr);
+        Floats decoded(w.size());
+        const auto to_float = ggml_get_type_traits(type)->to_float;
+        for (int n = 0; n < s.out; ++n) to_float(stored.data() + n * row_bytes, decoded.data() + static_cast<std::size_t>(n) * s.in, s.in);
+        const MatrixView view{stored.data(), row_bytes, static_cast<int>(ggml_blck_size(type)), ggml_type_size(type), to_float};
+        CHECK(packed(set, view, s) == packed(set, plain_view(decoded, s.in), s));
+    }
+}
+
+KERNEL_TEST(integers, values_that_are_no_numbers_or_hardly_any) {
+    const Layer s{64, 8, 4};
+    const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1);
+    Floats x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
+    x[0 * s.in + 7] = NAN;
+    x[1 * s.in + 40] = INFINITY;
+    std::fill(x.begin() + 2 * s.in, x.begin() + 3 * s.in, 0.0f);
+    x[2 * s.in + 5] = 1e-41f;
+    std::fill(x.begin() + 3 * s.in, x.end(), 1e36f);
+    const Floats y = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
+    for (int n = 0; n < s.out; ++n) {
+        CHECK(!std::isfinite(y[0 * s.out + n]) && !std::isfinite(y[1 * s.out + n]));
+        CHECK(std::abs(y[2 * s.out + n]) < 1e-37f);
+        CHECK(std::isfinite(y[3 * s.out + n]));
+    }
+}
+
+KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
+    const Layer s{64, 64, 20};
+    const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
+                 x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
+    const Bytes panels = packed(set, plain_view(w, s.in), s);
+    Bytes tiles = quantised(set, x, s, s.in);
+    const std::atomic<bool> cancelled{true};
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integer_gemm_scratch());
+    std::atomic<int> next{0};
+    set.run_integer_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, 1, scratch.data(),
+                         next, cancelled);
+    CHECK(std::all_of(y.begin(), y.end(), [](float value) { return value == -7.0f; }));
+    Bytes untouched(tiles.size(), 0xAA);
+    next = 0;
+    set.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), next, cancelled);
+    CHECK(untouched == Bytes(tiles.size(), 0xAA));
+}
