@@ -1,11 +1,13 @@
-"""Size and depth error of every quantised type against f32: python tools/quantization.py MODEL PICTURE...
+"""Size and depth error of every quantised type: python tools/quantization.py MODEL PICTURE... [--instruction-set NAME]
 
-MODEL: a GGUF file (f32), or the name of an official model for seeded weights of that size. Pictures are processed at 504 x 336.
+MODEL: a GGUF file, or the name of an official model for seeded weights of that size. Pictures are processed at 504 x 336. Each type is
+computed in floats (`exact`) and as the engine does by itself, and compared with the f32 file; a file that is quantised already with itself
+computed in floats only.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +15,8 @@ import cv2
 import numpy as np
 
 from depth_anything_ros import Engine
+from depth_anything_ros.convert import gguf_file
+from depth_anything_ros.convert.gguf_file import TensorType
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.quantize import TYPES, quantize
 from depth_anything_ros.convert.seeded import write_seeded
@@ -20,32 +24,48 @@ from depth_anything_ros.convert.seeded import write_seeded
 SIZE = (504, 336)
 
 
-def main(model: str, pictures: list[str]) -> None:
-    images = [np.ascontiguousarray(cv2.resize(cv2.imread(picture), SIZE, interpolation=cv2.INTER_AREA)) for picture in pictures]
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("pictures", nargs="+", metavar="PICTURE")
+    parser.add_argument("--instruction-set", default="", metavar="NAME", help="of the engine's kernels (default: the best one)")
+    args = parser.parse_args()
+    images = [np.ascontiguousarray(cv2.resize(cv2.imread(picture), SIZE, interpolation=cv2.INTER_AREA)) for picture in args.pictures]
     with TemporaryDirectory() as folder:
-        exact = Path(model)
-        if model in OFFICIAL_MODELS:
-            exact = Path(folder) / "f32.gguf"
-            write_seeded(exact, OFFICIAL_MODELS[model])
-        expected = depths(exact, images)
-        print(f"| {model} | MB | correlation | AbsRel |\n|---|---|---|---|\n| f32 | {exact.stat().st_size / 1e6:.1f} | 1 | 0 |")
+        source = Path(args.model)
+        if args.model in OFFICIAL_MODELS:
+            source = Path(folder) / "f32.gguf"
+            write_seeded(source, OFFICIAL_MODELS[args.model])
+        print(f"| {args.model} | MB | in floats | AbsRel | by itself | AbsRel | to floats | AbsRel |\n|---|---|---|---|---|---|---|---|")
+        if any(info.type not in (TensorType.F32, TensorType.F16) for info in gguf_file.read(source).infos):
+            row("as it is", source, None, images, args.instruction_set)
+            return
+        expected = depths(source, images, "", exact=True)
         for name, refine in [(name, refine) for name in TYPES for refine in (False, True)]:
             path = Path(folder) / f"{name}.gguf"
-            quantize(exact, path, name, refine)
-            found = depths(path, images)
-            error = np.mean(np.abs(found / expected - 1))
-            correlation = min(np.corrcoef(one.ravel(), other.ravel())[0, 1] for one, other in zip(found, expected))
-            print(
-                f"| {name}{' refined' if refine else ''} | {path.stat().st_size / 1e6:.1f} | {correlation:.6f} | {error:.5f} |", flush=True
-            )
+            quantize(source, path, name, refine)
+            row(f"{name}{' refined' if refine else ''}", path, expected, images, args.instruction_set)
             path.unlink()
 
 
-def depths(path: Path, images: list[np.ndarray]) -> np.ndarray:
+def row(name: str, path: Path, expected: np.ndarray | None, images: list[np.ndarray], instruction_set: str) -> None:
+    exact = depths(path, images, instruction_set, exact=True)
+    found = depths(path, images, instruction_set, exact=False)
+    to_f32 = f"{errors(exact, expected)} | {errors(found, expected)}" if expected is not None else "| | |"
+    print(f"| {name} | {path.stat().st_size / 1e6:.1f} | {to_f32} | {errors(found, exact)} |", flush=True)
+
+
+def errors(found: np.ndarray, expected: np.ndarray) -> str:
+    """The lowest correlation, and the mean of |a/b - 1|."""
+    correlation = min(np.corrcoef(one.ravel(), other.ravel())[0, 1] for one, other in zip(found, expected))
+    return f"{correlation:.6f} | {np.mean(np.abs(found / expected - 1)):.5f}"
+
+
+def depths(path: Path, images: list[np.ndarray], instruction_set: str, exact: bool) -> np.ndarray:
     """float32 [pictures, H, W]."""
-    with Engine.load(path) as engine:
-        return np.stack([engine.infer(image, bgr=True).depth for image in images])
+    with Engine.load(path, exact=exact, instruction_set=instruction_set) as engine:
+        return np.stack([engine.infer(image, bgr=True, fill_sky=False).depth for image in images])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main()

@@ -61,7 +61,8 @@ def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -
     model = _model_file(args.model, folder)
     contenders = []
     for threads in _threads(args.threads):
-        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads), *(["--exact"] if args.exact else [])]
+        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads)]
+        engine += ["--exact"] if args.exact else []
         contenders.append(Contender("this engine", threads, engine))
         for rival in filter(None, args.against.split(",")):
             command = [str(args.rival_python), str(args.rival_script), rival, args.model, *numbers, str(threads)]

@@ -28,7 +28,7 @@ struct EngineOptions {
     std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
     std::string metric_model;        // file of a metric network that gives an any-view network its metres; empty: none
     bool exact = false;              // quantised files are computed in floats too, as f32 and f16 files always are; that takes longer
-    std::string instruction_set;     // of our own kernels: "avx512", "avx2", "sse42", "neon"; empty: the best that the processor has
+    std::string instruction_set;     // of our own kernels: see kernels/README.md; empty: the best that the processor has
 };
 
 struct FocalLength {
