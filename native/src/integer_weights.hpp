@@ -29,6 +29,8 @@ class IntegerWeights {
     IntegerWeights(const std::map<std::string, ggml_tensor*>& matrices, const kernels::KernelSet& kernels, ThreadPool& threads,
                    std::uint64_t memory_limit);
 
+    bool empty() const { return layers_.empty(); }
+
     // nullptr when the layer is not among them.
     const PackedLinear* find(const std::string& path) const;
 

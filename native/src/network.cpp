@@ -66,7 +66,8 @@ Network::Network(const std::string& path, const EngineOptions& options, Backend&
 
 void Network::prepare(const EngineOptions& options) {
     const kernels::KernelSet& kernels = backend_.kernels();
-    if (!options.exact && backend_.own_kernels() && kernels.fast_integers) weights_.pack_integers(kernels, backend_.threads(), memory_limit_);
+    if (!options.exact && backend_.own_kernels() && kernels.fast_integers)
+        weights_.pack_integers(kernels, backend_.threads(), memory_limit_);
 }
 
 Plan& Network::plan_for(const PlanKey& key) {

@@ -53,7 +53,7 @@ class Sources {
         }
     }
 
-    std::vector<ggml_tensor*>& present() { return present_; }
+    const std::vector<ggml_tensor*>& present() const { return present_; }
 
     // Values of the source that stood at `index`, nullptr if it is missing.
     const float* values(const ggml_tensor* result, std::size_t index) const {
@@ -65,10 +65,11 @@ class Sources {
     std::vector<int> places_;
 };
 
-ggml_tensor* kernel_node(Graph& g, Sources& sources, std::array<std::int64_t, 3> ne, KernelShare share, ggml_type type = GGML_TYPE_F32) {
+ggml_tensor* kernel_node(Graph& g, const Sources& sources, std::array<std::int64_t, 3> ne, KernelShare share,
+                         ggml_type type = GGML_TYPE_F32) {
     KernelNode& node = g.kernel_nodes.emplace_back(std::move(share), g.threads, g.scratch);
-    return ggml_custom_4d(g.context, type, ne[0], ne[1], ne[2], 1, sources.present().data(), static_cast<int>(sources.present().size()),
-                          run_kernel, 1, &node);
+    std::vector<ggml_tensor*> present = sources.present();
+    return ggml_custom_4d(g.context, type, ne[0], ne[1], ne[2], 1, present.data(), static_cast<int>(present.size()), run_kernel, 1, &node);
 }
 
 std::uint8_t* bytes(const ggml_tensor* tensor) {
@@ -76,7 +77,7 @@ std::uint8_t* bytes(const ggml_tensor* tensor) {
 }
 
 // A node of quantised rows of `in` values.
-ggml_tensor* quantised_node(Graph& g, Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share) {
+ggml_tensor* quantised_node(Graph& g, const Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share) {
     const auto size = static_cast<std::int64_t>(g.kernels.quantised_bytes(static_cast<int>(in), static_cast<int>(rows)));
     return kernel_node(g, sources, {size, 1, 1}, std::move(share), GGML_TYPE_I8);
 }
@@ -115,11 +116,50 @@ ggml_tensor* integer_linear(Graph& g, const PackedLinear& weights, ggml_tensor* 
 
 // A node whose result is rows of `channels` for the next product to read, many at a time: rows a multiple of 2 KiB apart would fall on the
 // same few lines of the cache, so those are put a little further apart.
-ggml_tensor* rows_node(Graph& g, Sources& sources, std::int64_t channels, std::int64_t rows, KernelShare share) {
+ggml_tensor* rows_node(Graph& g, const Sources& sources, std::int64_t channels, std::int64_t rows, KernelShare share) {
     constexpr std::int64_t conflict = 2048 / sizeof(float), gap = 16;
     if (channels % conflict != 0) return kernel_node(g, sources, {channels, rows, 1}, std::move(share));
     ggml_tensor* spaced = kernel_node(g, sources, {channels + gap, rows, 1}, std::move(share));
     return ggml_view_2d(g.context, spaced, channels, rows, spaced->nb[1], 0);
+}
+
+// Sources of a node that prepares queries and keys.
+struct HeadSources {
+    Sources all;
+
+    HeadSources(Graph& g, ggml_tensor* qkv, const AttentionOptions& options)
+        : all({qkv, weight(g, options.q_norm, ".weight"), weight(g, options.q_norm, ".bias"), weight(g, options.k_norm, ".weight"),
+               weight(g, options.k_norm, ".bias"), options.rope}) {}
+
+    kernels::HeadNorm q_norm(const ggml_tensor* result) const { return {all.values(result, 1), all.values(result, 2)}; }
+    kernels::HeadNorm k_norm(const ggml_tensor* result) const { return {all.values(result, 3), all.values(result, 4)}; }
+    const float* rope(const ggml_tensor* result) const { return all.values(result, 5); }
+
+    static ggml_tensor* weight(Graph& g, const std::string& path, const char* part) {
+        return path.empty() ? nullptr : g.weights.tensor(path + part);
+    }
+};
+
+ggml_tensor* integer_attention(Graph& g, const kernels::AttentionTask& task, const HeadSources& heads) {
+    g.scratch.reserve(g.kernels.integer_attention_scratch(task));
+    ggml_tensor* prepared = kernel_node(
+        g, heads.all, {static_cast<std::int64_t>(g.kernels.integer_prepared_bytes(task)), 1, 1},
+        [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+            set.run_integer_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result), heads.rope(result),
+                                    bytes(result), scratch, next, cancelled);
+        },
+        GGML_TYPE_I8);
+    const Sources source({prepared});
+    const std::int64_t channels = static_cast<std::int64_t>(task.heads) * task.head_dim;
+    const auto share = [=, &set = g.kernels, &cancelled = g.cancelled](bool quantised_result) -> KernelShare {
+        return [=, &set, &cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+            const kernels::AttentionResult to{rows_target(result), quantised_result ? bytes(result) : nullptr};
+            set.run_integer_attention(task, bytes(result->src[0]), to, scratch, next, cancelled);
+        };
+    };
+    ggml_tensor* result = rows_node(g, source, channels, task.tokens, share(false));
+    g.quantisers[result] = [=, &g] { return quantised_node(g, source, channels, task.tokens, share(true)); };
+    return result;
 }
 
 template <typename T>
@@ -195,7 +235,7 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
             set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), next, cancelled);
         });
     if (task.channels % kernels::kBlock != 0) return result;
-    g.quantisers[result] = [=, &g]() mutable {
+    g.quantisers[result] = [=, &g] {
         g.scratch.reserve(task.channels);
         return quantised_node(
             g, sources, task.channels, x->ne[1],
@@ -212,19 +252,17 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
     const std::int64_t channels = qkv->ne[0] / 3, tokens = qkv->ne[1];
     const kernels::AttentionTask task{options.heads, static_cast<int>(channels) / options.heads, static_cast<int>(tokens),
                                       options.norm_eps};
-    const auto weight = [&](const std::string& path, const char* part) { return path.empty() ? nullptr : g.weights.tensor(path + part); };
-    Sources sources({qkv, weight(options.q_norm, ".weight"), weight(options.q_norm, ".bias"), weight(options.k_norm, ".weight"),
-                     weight(options.k_norm, ".bias"), options.rope});
-    ggml_tensor* prepared = kernel_node(
-        g, sources, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
-        [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-            const kernels::HeadNorm q_norm{sources.values(result, 1), sources.values(result, 2)};
-            const kernels::HeadNorm k_norm{sources.values(result, 3), sources.values(result, 4)};
-            set.run_prepare(task, qkv_view(result->src[0]), q_norm, k_norm, sources.values(result, 5), target(result), next, cancelled);
-        });
+    const HeadSources heads(g, qkv, options);
+    const bool integers = g.weights.has_integers() && g.kernels.fast_integer_attention && task.head_dim % kernels::kBlock == 0;
+    if (integers) return integer_attention(g, task, heads);
+    ggml_tensor* prepared =
+        kernel_node(g, heads.all, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
+                    [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                        set.run_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result), heads.rope(result),
+                                        target(result), next, cancelled);
+                    });
     g.scratch.reserve(g.kernels.attention_scratch(task));
-    Sources both({prepared, qkv});
-    return rows_node(g, both, channels, tokens,
+    return rows_node(g, Sources({prepared, qkv}), channels, tokens,
                      [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
                          set.run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), rows_target(result), scratch, next,
                                            cancelled);

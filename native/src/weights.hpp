@@ -46,7 +46,8 @@ class Weights {
     const ConvShape& conv_shape(const std::string& path) const { return conv_shapes_.at(path); }
     const kernels::PackedConv& conv(const std::string& path) const { return convs_.at(path); }  // for our own kernels only
 
-    // The linear layer packed for integer products, nullptr when it is computed in floats.
+    // Whether some layers are computed in integers; the linear layer packed for that, nullptr when it is computed in floats.
+    bool has_integers() const { return !integers_.empty(); }
     const PackedLinear* integer(const std::string& path) const { return integers_.find(path); }
     std::int64_t parameters() const { return parameters_; }
 

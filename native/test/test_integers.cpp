@@ -7,6 +7,7 @@
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "kernels/kernel_set.hpp"
+#include "naive_attention.hpp"
 
 namespace {
 
@@ -199,7 +200,7 @@ KERNEL_TEST(integers, a_quantised_norm_is_the_norm_quantised) {
                  bias = random_values(s.in, 3);
     Floats normal(static_cast<std::size_t>(s.rows) * s.in), scratch(s.in);
     std::atomic<int> next{0};
-    set.run_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), normal.data(), next, kNotCancelled);
+    set.run_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), {normal.data(), s.in}, next, kNotCancelled);
     const Bytes expected = quantised(set, normal, s, s.in);
     Bytes found(expected.size(), 0xAA);
     next = 0;
@@ -256,4 +257,60 @@ KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
     next = 0;
     set.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), next, cancelled);
     CHECK(untouched == Bytes(tiles.size(), 0xAA));
+}
+
+namespace {
+
+struct Prepared {
+    Bytes bytes;
+    Floats scratch;
+
+    Prepared(const KernelSet& set, const naive::Attention& c)
+        : bytes(set.integer_prepared_bytes(c.task()), 0xAA), scratch(set.integer_attention_scratch(c.task())) {
+        std::atomic<int> next{0};
+        set.run_integer_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(), next,
+                                kNotCancelled);
+    }
+
+    Floats attend(const KernelSet& set, const naive::Attention& c) {
+        Floats found(static_cast<std::size_t>(c.tokens) * c.width(), -1e9f);
+        std::atomic<int> next{0};
+        set.run_integer_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), next, kNotCancelled);
+        return found;
+    }
+};
+
+}  // namespace
+
+KERNEL_TEST(integers, attention_is_its_definition_but_for_rounding) {
+    for (const naive::Attention& c : {naive::Attention(2, 32, 5, false, false), naive::Attention(3, 64, 77, true, true),
+                                      naive::Attention(1, 96, 33, true, false), naive::Attention(2, 32, 128, false, true)}) {
+        const Floats found = Prepared(set, c).attend(set, c);
+        const std::vector<double> expected = c.result();
+        double error = 0, size = 0;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            error += (found[i] - expected[i]) * (found[i] - expected[i]);
+            size += expected[i] * expected[i];
+            CHECK(std::abs(found[i] - expected[i]) < 0.1);
+        }
+        CHECK(error < 0.02 * 0.02 * size);
+    }
+}
+
+KERNEL_TEST(integers, a_quantised_attention_is_the_attention_quantised) {
+    const naive::Attention c(3, 32, 70, true, true);
+    Prepared prepared(set, c);
+    const Bytes expected = quantised(set, prepared.attend(set, c), {c.width(), 0, c.tokens}, c.width());
+    Bytes found(expected.size(), 0xAA);
+    std::atomic<int> next{0};
+    set.run_integer_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(), next, kNotCancelled);
+    CHECK(found == expected);
+}
+
+KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
+    naive::Attention c(1, 32, 40, false, false);
+    for (int t = 0; t < c.tokens; ++t) {
+        for (int d = 0; d < 2 * c.width(); ++d) c.qkv[t * 3 * c.width() + d] *= 1e4f;
+    }
+    for (const float value : Prepared(set, c).attend(set, c)) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }

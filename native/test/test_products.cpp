@@ -7,6 +7,7 @@
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "kernels/kernel_set.hpp"
+#include "naive_attention.hpp"
 
 namespace {
 
@@ -87,68 +88,16 @@ KERNEL_TEST(products, weights_of_every_stored_type) {
 }
 
 KERNEL_TEST(products, attention_is_its_definition) {
-    struct Case {
-        int heads, head_dim, tokens;
-        bool norm, rope;
-    };
-    for (const Case& c :
-         {Case{2, 16, 5, false, false}, Case{3, 64, 77, true, true}, Case{1, 48, 33, true, false}, Case{2, 32, 100, false, true}}) {
-        const int width = c.heads * c.head_dim;
-        const std::ptrdiff_t stride = 3 * width;
-        const Floats qkv = random_values(static_cast<std::size_t>(c.tokens) * stride, 1), weight = random_values(c.head_dim, 2),
-                     bias = random_values(c.head_dim, 3);
-        Floats table;
-        for (int i = 0; i < c.tokens * c.head_dim; ++i)
-            table.push_back(static_cast<float>(i / (c.head_dim / 4) % 2 == 0 ? std::cos(i * 0.7) : std::sin(i * 0.7)));
-        const AttentionTask task{c.heads, c.head_dim, c.tokens, 1e-5f};
-        const HeadNorm norm{c.norm ? weight.data() : nullptr, bias.data()};
-        Floats prepared(set.prepared_floats(task)), found(static_cast<std::size_t>(c.tokens) * width), scratch(set.attention_scratch(task));
+    for (const naive::Attention& c : {naive::Attention(2, 16, 5, false, false), naive::Attention(3, 64, 77, true, true),
+                                      naive::Attention(1, 48, 33, true, false), naive::Attention(2, 32, 100, false, true)}) {
+        const AttentionTask task = c.task();
+        const std::vector<double> expected = c.result();
+        Floats prepared(set.prepared_floats(task)), found(expected.size()), scratch(set.attention_scratch(task));
         std::atomic<int> next{0};
-        set.run_prepare(task, {qkv.data(), stride}, norm, norm, c.rope ? table.data() : nullptr, prepared.data(), next, kNotCancelled);
+        set.run_prepare(task, c.view(), c.head_norm(), c.head_norm(), c.turns(), prepared.data(), next, kNotCancelled);
         next = 0;
-        set.run_attention(task, prepared.data(), {qkv.data(), stride}, {found.data(), width}, scratch.data(), next, kNotCancelled);
-
-        const auto vector = [&](int part, int token, int head) {
-            std::vector<double> values(c.head_dim);
-            for (int d = 0; d < c.head_dim; ++d) values[d] = qkv[token * stride + part * width + head * c.head_dim + d];
-            if (c.norm && part < 2) {
-                double mean = 0, variance = 0;
-                for (const double value : values) mean += value / c.head_dim;
-                for (const double value : values) variance += (value - mean) * (value - mean) / c.head_dim;
-                for (int d = 0; d < c.head_dim; ++d) values[d] = (values[d] - mean) / std::sqrt(variance + 1e-5) * weight[d] + bias[d];
-            }
-            const int quarter = c.head_dim / 4;
-            for (int half = 0; c.rope && part < 2 && half < 2; ++half) {
-                for (int j = 0; j < quarter; ++j) {
-                    const double co = table[token * c.head_dim + 2 * half * quarter + j],
-                                 si = table[token * c.head_dim + (2 * half + 1) * quarter + j];
-                    double &a = values[2 * half * quarter + j], &b = values[(2 * half + 1) * quarter + j];
-                    const double old = a;
-                    a = a * co - b * si;
-                    b = b * co + old * si;
-                }
-            }
-            return values;
-        };
-        for (int head = 0; head < c.heads; ++head) {
-            for (int q = 0; q < c.tokens; ++q) {
-                const auto query = vector(0, q, head);
-                std::vector<double> weights(c.tokens), expected(c.head_dim);
-                double sum = 0;
-                for (int k = 0; k < c.tokens; ++k) {
-                    const auto key = vector(1, k, head);
-                    double score = 0;
-                    for (int d = 0; d < c.head_dim; ++d) score += query[d] * key[d];
-                    sum += weights[k] = std::exp(score / std::sqrt(c.head_dim));
-                }
-                for (int k = 0; k < c.tokens; ++k) {
-                    const auto value = vector(2, k, head);
-                    for (int d = 0; d < c.head_dim; ++d) expected[d] += weights[k] / sum * value[d];
-                }
-                for (int d = 0; d < c.head_dim; ++d)
-                    CHECK(std::abs(found[static_cast<std::size_t>(q) * width + head * c.head_dim + d] - expected[d]) < 1e-5);
-            }
-        }
+        set.run_attention(task, prepared.data(), c.view(), {found.data(), c.width()}, scratch.data(), next, kNotCancelled);
+        for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 1e-5);
     }
 }
 

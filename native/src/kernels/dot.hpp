@@ -99,6 +99,9 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 
 #endif
 
+// Attention has little work for each number that it quantises: it takes the faster instructions to win against floats.
+constexpr bool kFastIntegerAttention = kFastIntegers && kGroup == 4;
+
 // Sums and maxima over lanes go by halves.
 #if defined(__AVX512F__)
 

@@ -9,6 +9,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/integer_attention.hpp"
 #include "kernels/integer_gemm.hpp"
 #include "kernels/interpolate.hpp"
 #include "kernels/norm.hpp"
@@ -28,8 +29,8 @@ struct KernelSet {
     RunConv* run_conv;
     InterpolateScratch* interpolate_scratch;
     RunInterpolate* run_interpolate;
-    bool fast_integers;      // the integer products below are faster than the float ones
-    int largest_activation;  // quantised activations are whole numbers from minus to plus this
+    bool fast_integers, fast_integer_attention;  // integers, as below, are faster than floats
+    int largest_activation;                      // quantised activations are whole numbers from minus to plus this
     QuantisedBytes* quantised_bytes;
     RunQuantise* run_quantise;
     RunQuantisedNorm* run_quantised_norm;
@@ -37,6 +38,10 @@ struct KernelSet {
     RunPack* run_pack;
     GemmScratch* integer_gemm_scratch;
     RunIntegerGemm* run_integer_gemm;
+    PreparedBytes* integer_prepared_bytes;
+    AttentionFloats* integer_attention_scratch;
+    RunIntegerPrepare* run_integer_prepare;
+    RunIntegerAttention* run_integer_attention;
 };
 
 // Those of this build that this processor can run, the best one first.

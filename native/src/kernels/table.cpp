@@ -19,6 +19,7 @@ const KernelSet kKernels = {
     interpolate_scratch,
     run_interpolate,
     kFastIntegers,
+    kFastIntegerAttention,
     kLargestActivation,
     quantised_bytes,
     run_quantise,
@@ -27,6 +28,10 @@ const KernelSet kKernels = {
     run_pack,
     integer_gemm_scratch,
     run_integer_gemm,
+    integer_prepared_bytes,
+    integer_attention_scratch,
+    run_integer_prepare,
+    run_integer_attention,
 };
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET
