@@ -103,18 +103,6 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 constexpr bool kFastIntegerAttention = kFastIntegers && kGroup == 4;
 
 // Sums and maxima over lanes go by halves.
-#if defined(__AVX512F__)
-
-inline std::int32_t greatest_lane(const IntVector& value) {
-    return _mm512_reduce_max_epi32((__m512i)value);
-}
-
-inline std::int32_t sum_of_lanes(const IntVector& value) {
-    return _mm512_reduce_add_epi32((__m512i)value);
-}
-
-#else
-
 typedef std::int32_t Quarter __attribute__((vector_size(16)));
 
 template <typename Join>
@@ -135,7 +123,5 @@ inline std::int32_t greatest_lane(const IntVector& value) {
 inline std::int32_t sum_of_lanes(const IntVector& value) {
     return joined_lanes(value, [](const Quarter& a, const Quarter& b) { return a + b; });
 }
-
-#endif
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET
