@@ -25,7 +25,7 @@ help:
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
 	@echo "make train             train the nano models from nothing, at the lowest priority (hours; see training/README.md)"
 	@echo "make build             local environment, ggml and the extension"
-	@echo "make bench             speed and memory of this machine (MODEL=file.gguf; default: seeded weights of DA3-SMALL)"
+	@echo "make bench             speed and memory of this machine (MODEL=file.gguf or da3-base; AGAINST=onnxruntime,openvino,torch after make parity)"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
 	@echo "make viewer            make the three.js of the report's page again, from npm"
 	@echo "make tidy              clang-tidy over native/ (minutes)"
@@ -114,7 +114,8 @@ train:
 	@OMP_NUM_THREADS=1 nice -n 19 .local/parity/bin/python -m training.recipe
 
 bench: build
-	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"}
+	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"} $${AGAINST:+--against "$$AGAINST" --beside-busy}
+	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"} --study parts,load,around,growth
 
 viewer:
 	@command -v npm >/dev/null || { echo "npm is needed: apt install npm"; exit 1; }

@@ -30,6 +30,7 @@ from depth_anything_ros.types import (
     Intrinsics,
     KnownCamera,
     ModelInfo,
+    PartTime,
     Prediction,
     Timings,
     UInt8Array,
@@ -163,6 +164,14 @@ class Engine:
     def warm_up(self, width: int, height: int, wanted: Wanted = Wanted()) -> None:
         """Build everything that depends on the picture size, so that the first real frame is as fast as the rest."""
         self.infer(np.zeros((height, width, 3), np.uint8), wanted=wanted)
+
+    def parts(self) -> list[PartTime]:
+        """Where the time of the last call went, largest first; what is not in a kernel of ours is missing."""
+        return [PartTime(*part) for part in self._native.parts()]
+
+    def peak(self) -> float:
+        """Floating-point operations per second that this machine's fused multiply-adds reach on the engine's threads (20 ms)."""
+        return self._native.peak()
 
     def cancel(self) -> None:
         """Make the running `infer` raise CancelledError within 100 ms; without one, nothing happens. From any thread."""

@@ -109,6 +109,17 @@ class Gaussians:
 
 
 @dataclass(frozen=True)
+class PartTime:
+    """What one kind of kernel did while a frame was computed."""
+
+    name: str
+    """products, attention, convolutions, resampling, norms or other."""
+    seconds: float
+    operations: float
+    """Multiplications and additions of the direct method; 0 where they are not what takes the time."""
+
+
+@dataclass(frozen=True)
 class Timings:
     """Wall time of the stages of one `infer`, seconds."""
 

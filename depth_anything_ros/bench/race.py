@@ -7,6 +7,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,17 +51,22 @@ class Contender:
         self._ask(f"save {path}")
         return np.load(path)
 
+    def frame(self) -> tuple[float, float]:
+        """Run one frame: its milliseconds, and the peak of resident megabytes so far."""
+        _, milliseconds, peak = self._ask("frame").split()
+        return float(milliseconds), float(peak)
+
     def measure(self) -> None:
         """Run frames until one was undisturbed, or ATTEMPTS of them; keep the last one."""
         for _ in range(ATTEMPTS):
             others, start = self._others_busy(), time.monotonic()
-            _, milliseconds, peak = self._ask("frame").split()
+            milliseconds, peak = self.frame()
             share = (self._others_busy() - others) / (time.monotonic() - start) / (os.cpu_count() or 1)
             if share <= QUIET:
                 break
-        self.milliseconds.append(float(milliseconds))
+        self.milliseconds.append(milliseconds)
         self.disturbed += share > QUIET
-        self.peak_megabytes = float(peak)
+        self.peak_megabytes = peak
 
     def stop(self) -> None:
         """Close its input, which ends it."""
@@ -100,6 +106,20 @@ def race(contenders: list[Contender], rounds: int) -> None:
     for _ in range(rounds):
         for contender in contenders:
             contender.measure()
+
+
+def beside_busy(contenders: list[Contender], rounds: int) -> str:
+    """The frames of contenders that were measured before, in turn, while one process does nothing but count; one line each."""
+    lines = ["", "beside a busy process  threads  median ms  times its own"]
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            times = [[contender.frame()[0] for contender in contenders] for _ in range(rounds)]
+        finally:
+            other.kill()
+    for contender, measured in zip(contenders, zip(*times)):
+        median = statistics.median(measured)
+        lines.append(f"{contender.name:22s} {contender.threads:7d} {median:10.1f} {median / contender.median:14.2f}")
+    return "\n".join(lines)
 
 
 def table(contenders: list[Contender], depths: list[Float32Array]) -> str:

@@ -1,7 +1,7 @@
-"""Time the engine, alone or against PyTorch and ONNX Runtime, in one interleaved run.
+"""Time the engine, alone or against PyTorch, ONNX Runtime and OpenVINO, in one interleaved run; or look into its time.
 
     depth-anything-ros bench                                  # seeded weights of DA3-SMALL, 504x336, 1 and 2 threads
-    depth-anything-ros bench --model my.gguf --size 504x378 --threads 4
+    depth-anything-ros bench --model my.gguf --study parts    # where a frame's time goes
 
 docs/benchmarks.md says what is measured and what the rivals need.
 """
@@ -26,18 +26,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
     parser.add_argument("--exact", action="store_true", help="compute a quantised --model in floats too")
-    parser.add_argument("--against", default="", help="rivals, comma separated: torch, torch-full, onnxruntime; needs an official --model")
+    parser.add_argument("--against", default="", help="of an official --model: torch, torch-full, onnxruntime, openvino; comma separated")
+    parser.add_argument("--beside-busy", action="store_true", help="race again beside a process that keeps one core busy")
+    parser.add_argument("--study", default="", help="instead of the race, comma separated: parts, growth, load, around")
     parser.add_argument("--rival-python", type=Path, default=Path(".local/parity/bin/python"), help="interpreter with the rivals installed")
     parser.add_argument("--rival-script", type=Path, default=Path("tools/reference/rival.py"), help="script that runs a rival")
 
 
 def run(args: argparse.Namespace) -> int:
-    from depth_anything_ros.bench.race import race, table
+    from depth_anything_ros.bench.race import beside_busy, race, table
 
     width, height = _size(args.size)
     if args.rounds < 1:
         raise OptionError("option.range", f"--rounds is {args.rounds}; it must be 1 or more.")
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        if args.study:
+            from depth_anything_ros.bench.studies import report
+
+            model = _model_file(args.model, Path(folder))
+            print(report(args.study.split(","), model, (width, height), _threads(args.threads), args.rounds))
+            return 0
         contenders = _contenders(args, (width, height), Path(folder))
         for contender in contenders:
             print(f"starting {contender.name} with {contender.threads} threads ...", file=sys.stderr, flush=True)
@@ -46,10 +54,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.rounds} rounds ...", file=sys.stderr, flush=True)
         depths = [contender.depth(Path(folder) / "depth.npy") for contender in contenders]
         race(contenders, args.rounds)
+        busy = beside_busy(contenders, args.rounds) if args.beside_busy else ""
     print(f"{args.model} {width}x{height}, {args.rounds} rounds, {platform.machine()} {_processor()}, {platform.release()}")
     for contender in contenders:
         print(f"  {contender.name}: {', '.join(f'{name} {value}' for name, value in contender.facts.items())}")
-    print(table(contenders, depths))
+    print(table(contenders, depths) + busy)
     return 0
 
 

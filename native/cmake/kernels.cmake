@@ -1,5 +1,5 @@
 # The kernels, compiled once for each instruction set of the target's architecture; kernels/kernel_set.cpp chooses one when a backend is made.
-set(kernel_sources activation attention conv gemm integer_attention integer_gemm interpolate norm table)
+set(kernel_sources activation attention conv gemm integer_attention integer_gemm interpolate norm peak table winograd)
 list(TRANSFORM kernel_sources PREPEND src/kernels/)
 list(TRANSFORM kernel_sources APPEND .cpp)
 set(DA_AVX512_LOWERED OFF CACHE BOOL "For tests: the AVX-512 kernels in AVX2 instructions, so that they run on a processor without AVX-512")

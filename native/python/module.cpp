@@ -162,6 +162,13 @@ void register_engine(py::module_& module) {
                  return py::make_tuple(size.width, size.height);
              })
         .def("infer_views", &infer_views, py::arg("pictures"), py::arg("bgr"), py::arg("options"))
+        .def("parts",
+             [](const Engine& engine) {
+                 py::list result;
+                 for (const PartTime& part : engine.parts()) result.append(py::make_tuple(part.name, part.seconds, part.operations));
+                 return result;
+             })
+        .def("peak", &Engine::peak, py::call_guard<py::gil_scoped_release>())
         .def("cancel", &Engine::cancel, py::call_guard<py::gil_scoped_release>());
 }
 

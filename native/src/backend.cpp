@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <thread>
@@ -90,6 +91,23 @@ void Backend::compute(ggml_cgraph* graph, ggml_backend_sched_t scheduler) {
     if (status != GGML_STATUS_SUCCESS) {
         throw Error("device.compute", std::string("The device could not run the network: ") + ggml_status_to_string(status) + ".");
     }
+}
+
+double Backend::peak() {
+    constexpr std::int64_t rounds = 1'000'000;
+    constexpr int pieces_per_thread = 4;
+    const int pieces = pieces_per_thread * threads_.threads();
+    std::atomic<int> next{0};
+    std::atomic<double> operations{0};
+    const auto start = std::chrono::steady_clock::now();
+    threads_.run([&](int) {
+        float result[kernels::kMostLanes];
+        double done = 0;
+        while (next++ < pieces) done += kernels_.run_peak(rounds, result);
+        for (double before = operations; !operations.compare_exchange_weak(before, before + done);) {
+        }
+    });
+    return operations / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace da

@@ -32,6 +32,9 @@ class Backend {
     const kernels::KernelSet& kernels() const { return kernels_; }
     const std::string& description() const { return device_.description; }
 
+    // See Engine::peak.
+    double peak();
+
     // Set from any thread; a running graph ends soon after, also inside our own kernels.
     std::atomic<bool>& cancelled() { return cancelled_; }
 

@@ -281,6 +281,18 @@ std::vector<Prediction> Engine::infer_views(const std::vector<ImageView>& pictur
     return impl_->infer(pictures, options);
 }
 
+std::vector<PartTime> Engine::parts() const {
+    const std::lock_guard<std::mutex> lock(impl_->running);
+    std::vector<PartTime> parts = impl_->network.parts();
+    std::sort(parts.begin(), parts.end(), [](const PartTime& a, const PartTime& b) { return a.seconds > b.seconds; });
+    return parts;
+}
+
+double Engine::peak() const {
+    const std::lock_guard<std::mutex> lock(impl_->running);
+    return impl_->backend.peak();
+}
+
 void Engine::cancel() {
     impl_->backend.cancelled() = true;
 }

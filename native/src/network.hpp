@@ -28,6 +28,9 @@ class Network {
     // The plan for the key, built when it is not among the last used ones.
     Plan& plan_for(const PlanKey& key);
 
+    // Where the time of the last run went: of the plan that was asked for last.
+    std::vector<PartTime> parts() const { return plans_.empty() ? std::vector<PartTime>{} : plans_.front()->parts(); }
+
     // What the network gives for each view once the plan has run. Sky maps are there where the plan has them; the sky is not filled.
     std::vector<Prediction> predictions(const Plan& plan) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -39,8 +40,17 @@ kernels::QkvView qkv_view(const ggml_tensor* qkv) {
 // ggml runs the graph on one thread; each of our nodes is spread over the pool.
 void run_kernel(ggml_tensor* result, int, int, void* user) {
     auto& node = *static_cast<KernelNode*>(user);
+    const auto start = std::chrono::steady_clock::now();
     node.next = 0;
     node.threads.run([&](int thread) { node.share(result, node.scratch.of(thread), node.next); });
+    node.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Names the node that was made last.
+ggml_tensor* part(Graph& g, const char* name, double operations, ggml_tensor* node) {
+    g.kernel_nodes.back().part = name;
+    g.kernel_nodes.back().operations = operations;
+    return node;
 }
 
 // Sources of a node. One that is missing is left out, and `values` tells its place.
@@ -111,7 +121,10 @@ ggml_tensor* integer_linear(Graph& g, const PackedLinear& weights, ggml_tensor* 
         const kernels::IntegerResult to{quantised_result ? nullptr : target(result), quantised_result ? bytes(result) : nullptr};
         set.run_integer_gemm(task, {bytes(result->src[0]), static_cast<int>(rows)}, operands, to, threads, scratch, next, cancelled);
     };
-    return quantised_result ? quantised_node(g, sources, weights.out, rows, share) : kernel_node(g, sources, {weights.out, rows, 1}, share);
+    const double operations = 2.0 * weights.in * weights.out * static_cast<double>(rows);
+    return part(
+        g, "products", operations,
+        quantised_result ? quantised_node(g, sources, weights.out, rows, share) : kernel_node(g, sources, {weights.out, rows, 1}, share));
 }
 
 // A node whose result is rows of `channels` for the next product to read, many at a time: rows a multiple of 2 KiB apart would fall on the
@@ -157,8 +170,11 @@ ggml_tensor* integer_attention(Graph& g, const kernels::AttentionTask& task, con
             set.run_integer_attention(task, bytes(result->src[0]), to, scratch, next, cancelled);
         };
     };
-    ggml_tensor* result = rows_node(g, source, channels, task.tokens, share(false));
-    g.quantisers[result] = [=, &g] { return quantised_node(g, source, channels, task.tokens, share(true)); };
+    const double operations = 4.0 * task.tokens * task.tokens * static_cast<double>(channels);
+    ggml_tensor* result = part(g, "attention", operations, rows_node(g, source, channels, task.tokens, share(false)));
+    g.quantisers[result] = [=, &g] {
+        return part(g, "attention", operations, quantised_node(g, source, channels, task.tokens, share(true)));
+    };
     return result;
 }
 
@@ -203,13 +219,14 @@ ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tenso
         if (options.gelu) return rows_node(g, sources, weight->ne[1], x->ne[1], std::move(share));
         return kernel_node(g, sources, {weight->ne[1], x->ne[1], 1}, std::move(share));
     };
-    return node([=, threads = g.threads.threads(), &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch,
-                                                                                               std::atomic<int>& next) {
-        kernels::GemmTask product = task;
-        product.weights.data = result->src[1]->data;
-        const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
-        set.run_gemm(product, rows_view(result->src[0]), operands, rows_target(result), threads, scratch, next, cancelled);
-    });
+    return part(g, "products", 2.0 * static_cast<double>(weight->ne[0] * weight->ne[1] * x->ne[1]),
+                node([=, threads = g.threads.threads(), &set = g.kernels, &cancelled = g.cancelled](
+                         const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                    kernels::GemmTask product = task;
+                    product.weights.data = result->src[1]->data;
+                    const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
+                    set.run_gemm(product, rows_view(result->src[0]), operands, rows_target(result), threads, scratch, next, cancelled);
+                }));
 }
 
 ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
@@ -229,11 +246,13 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
     if (g.standard_ops) return standard::layer_norm(g, x, path, eps);
     const kernels::NormTask task{static_cast<int>(x->ne[0]), eps};
     Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
-    ggml_tensor* result = rows_node(
-        g, sources, x->ne[0], x->ne[1],
-        [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* node, float*, std::atomic<int>& next) {
-            set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), next, cancelled);
-        });
+    ggml_tensor* result =
+        part(g, "norms", 0.0,
+             rows_node(g, sources, x->ne[0], x->ne[1],
+                       [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* node, float*, std::atomic<int>& next) {
+                           set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), next,
+                                        cancelled);
+                       }));
     if (task.channels % kernels::kBlock != 0) return result;
     g.quantisers[result] = [=, &g] {
         g.scratch.reserve(task.channels);
@@ -262,11 +281,12 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
                                         target(result), next, cancelled);
                     });
     g.scratch.reserve(g.kernels.attention_scratch(task));
-    return rows_node(g, Sources({prepared, qkv}), channels, tokens,
-                     [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                         set.run_attention(task, floats(result->src[0]), qkv_view(result->src[1]), rows_target(result), scratch, next,
-                                           cancelled);
-                     });
+    return part(
+        g, "attention", 4.0 * static_cast<double>(tokens * tokens * channels),
+        rows_node(g, Sources({prepared}), channels, tokens,
+                  [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                      set.run_attention(task, floats(result->src[0]), rows_target(result), scratch, next, cancelled);
+                  }));
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
@@ -275,13 +295,26 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
     const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
               height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
     g.scratch.reserve(g.kernels.conv_scratch(conv, width));
-    Sources sources({x, options.residual});
-    return kernel_node(
-        g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
-        [=, &conv, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-            const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1)};
-            set.run_conv(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
-        });
+    ggml_tensor* arranged = nullptr;
+    if (conv.minimal) {
+        Sources none({});
+        arranged =
+            kernel_node(g, none, {static_cast<std::int64_t>(kernels::arranged_floats(conv)), 1, 1},
+                        [&conv, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                            set.arrange_conv(conv, target(result), next, cancelled);
+                        });
+    }
+    const double operations =
+        2.0 * conv.kernel * conv.kernel * conv.in_channels * conv.out_channels / (conv.shuffle * conv.shuffle) * width * height;
+    Sources sources({x, options.residual, arranged});
+    return part(g, "convolutions", operations,
+                kernel_node(g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
+                            [=, &conv, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch,
+                                                                                   std::atomic<int>& next) {
+                                const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1),
+                                                             sources.values(result, 2)};
+                                set.run_conv(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+                            }));
 }
 
 ggml_tensor* gelu(Graph& g, ggml_tensor* x) {
@@ -299,12 +332,13 @@ ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernel
     const int channels = static_cast<int>(x->ne[2]);
     g.scratch.reserve(g.kernels.interpolate_scratch({channels, width, height, nullptr}, static_cast<int>(x->ne[0])));
     Sources sources({x});
-    return kernel_node(g, sources, {width, height, channels},
-                       [=, table = std::move(table), &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch,
-                                                                                                 std::atomic<int>& next) {
-                           const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
-                           set.run_interpolate(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
-                       });
+    return part(g, "resampling", 0.0,
+                kernel_node(g, sources, {width, height, channels},
+                            [=, table = std::move(table), &set = g.kernels, &cancelled = g.cancelled](
+                                const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+                                const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
+                                set.run_interpolate(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+                            }));
 }
 
 }  // namespace da

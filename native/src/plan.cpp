@@ -197,6 +197,18 @@ const float* Plan::plane(const ggml_tensor* map, int channel) const {
     return values(map) + static_cast<std::size_t>(channel) * map->ne[0] * map->ne[1];
 }
 
+std::vector<PartTime> Plan::parts() const {
+    std::vector<PartTime> parts;
+    for (const KernelNode& node : graph_->kernel_nodes) {
+        const auto same = [&](const PartTime& part) { return part.name == node.part; };
+        auto found = std::find_if(parts.begin(), parts.end(), same);
+        if (found == parts.end()) found = parts.insert(parts.end(), {node.part, 0.0, 0.0});
+        found->seconds += node.seconds;
+        found->operations += node.operations;
+    }
+    return parts;
+}
+
 std::vector<Stage> Plan::stages() const {
     std::vector<Stage> result;
     for (const NamedStage& stage : graph_->stages) {

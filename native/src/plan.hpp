@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "depth_anything/engine.hpp"
 #include "hparams.hpp"
 #include "model/dpt.hpp"
 #include "model/ray_pose.hpp"
@@ -54,6 +55,7 @@ class Plan {
     std::optional<RayMap> rays(int view) const;
     const float* gaussian_logits(int view) const { return plane(outputs_[view].gaussian_logits, 0); }
     std::vector<Stage> stages() const;
+    std::vector<PartTime> parts() const;  // of the last run; its nodes of ggml are not among them
 
   private:
     const float* values(const ggml_tensor* tensor) const;

@@ -17,6 +17,9 @@ struct Test {
 
 std::vector<Test>& tests();
 
+// How long a test with random input goes on, for each instruction set: option --seconds, else 1.
+int& seconds();
+
 struct Registration {
     Registration(std::string name, std::function<void()> run) { tests().push_back({std::move(name), std::move(run)}); }
 };

@@ -1,6 +1,7 @@
-// da_tests [GROUP ...]: runs the tests of the groups, or all.
+// da_tests [--seconds N] [GROUP ...]: runs the tests of the groups, or all; those with random input for N seconds.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "check.hpp"
@@ -10,7 +11,17 @@ std::vector<check::Test>& check::tests() {
     return all;
 }
 
+int& check::seconds() {
+    static int seconds = 1;
+    return seconds;
+}
+
 int main(int count, char** arguments) {
+    if (count > 2 && std::strcmp(arguments[1], "--seconds") == 0) {
+        check::seconds() = std::atoi(arguments[2]);
+        count -= 2;
+        arguments += 2;
+    }
     int passed = 0, failed = 0;
     for (const check::Test& test : check::tests()) {
         const std::string group = test.name.substr(0, test.name.find('.'));

@@ -277,3 +277,18 @@ TEST(engine, stages_by_name) {
     options.stages = {"tap.9"};
     CHECK_CONTAINS(CHECK_ERROR("option.unknown", engine.infer(Picture(64, 48).view(), options)), "tap.9");
 }
+
+TEST(engine, tells_where_the_time_went) {
+    const toy::File file(toy::any_view());
+    da::Engine engine(file.path(), threads(2));
+    const da::Prediction prediction = engine.infer(Picture(64, 48).view(), {});
+    double total = 0;
+    for (const da::PartTime& part : engine.parts()) total += part.seconds;
+    CHECK(total > 0 && total < prediction.timings.compute);
+    const auto parts = engine.parts();
+    const auto named = [&](const char* name) {
+        return std::find_if(parts.begin(), parts.end(), [&](const da::PartTime& part) { return part.name == name; });
+    };
+    for (const char* name : {"products", "attention", "convolutions"}) CHECK(named(name) != parts.end() && named(name)->operations > 0);
+    CHECK(engine.peak() > 1e8);
+}

@@ -6,68 +6,15 @@
 #include "check.hpp"
 #include "ggml-cpu.h"
 #include "ggml.h"
-#include "kernels/kernel_set.hpp"
-#include "naive_attention.hpp"
-
-namespace {
+#include "kernel_checks.hpp"
 
 using namespace da::kernels;
-using Floats = std::vector<float>;
-
-const std::atomic<bool> kNotCancelled{false};
-
-Floats random_values(std::size_t count, unsigned seed, float deviation = 1.0f) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal(0.0f, deviation);
-    Floats values(count);
-    for (float& value : values) value = normal(random);
-    return values;
-}
-
-double exact_gelu(double x) {
-    return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
-}
-
-struct Layer {
-    int in, out, rows;
-};
-
-Floats run_layer(const KernelSet& set, const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride, bool gelu,
-                 const GemmOperands& operands, int threads) {
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.gemm_scratch());
-    std::atomic<int> next{0};
-    set.run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, {y.data(), s.out}, threads, scratch.data(), next,
-                 kNotCancelled);
-    return y;
-}
-
-}  // namespace
+using namespace kernel_checks;
 
 KERNEL_TEST(products, linear_layer_with_all_that_follows) {
     for (const Layer& s :
-         {Layer{7, 5, 3}, Layer{64, 64, 1}, Layer{300, 70, 29}, Layer{512, 33, 13}, Layer{3, 130, 500}, Layer{588, 16, 12}}) {
-        const std::ptrdiff_t stride = s.in + 5;  // rows of a larger tensor
-        const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1),
-                     w = random_values(static_cast<std::size_t>(s.in) * s.out, 2);
-        const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
-                     residual = random_values(static_cast<std::size_t>(s.rows) * s.out, 5);
-        const MatrixView weights{w.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
-        const Floats plain = run_layer(set, weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
-        const Floats full = run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
-        for (int r = 0; r < s.rows; ++r) {
-            for (int n = 0; n < s.out; ++n) {
-                double product = 0;
-                for (int k = 0; k < s.in; ++k)
-                    product += static_cast<double>(x[r * stride + k]) * w[static_cast<std::size_t>(n) * s.in + k];
-                const std::size_t at = static_cast<std::size_t>(r) * s.out + n;
-                CHECK(std::abs(plain[at] - product) < 2e-6 * s.in);
-                CHECK(std::abs(full[at] - (exact_gelu(product + bias[n]) * scale[n] + residual[at])) < 4e-6 * s.in + 1e-5);
-            }
-        }
-        for (const int threads : {2, 3, 7}) {
-            CHECK(run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
-        }
-    }
+         {Layer{7, 5, 3}, Layer{64, 64, 1}, Layer{300, 70, 29}, Layer{512, 33, 13}, Layer{3, 130, 500}, Layer{588, 16, 12}})
+        check_layer(set, s);
 }
 
 KERNEL_TEST(products, weights_of_every_stored_type) {
@@ -88,17 +35,9 @@ KERNEL_TEST(products, weights_of_every_stored_type) {
 }
 
 KERNEL_TEST(products, attention_is_its_definition) {
-    for (const naive::Attention& c : {naive::Attention(2, 16, 5, false, false), naive::Attention(3, 64, 77, true, true),
-                                      naive::Attention(1, 48, 33, true, false), naive::Attention(2, 32, 100, false, true)}) {
-        const AttentionTask task = c.task();
-        const std::vector<double> expected = c.result();
-        Floats prepared(set.prepared_floats(task)), found(expected.size()), scratch(set.attention_scratch(task));
-        std::atomic<int> next{0};
-        set.run_prepare(task, c.view(), c.head_norm(), c.head_norm(), c.turns(), prepared.data(), next, kNotCancelled);
-        next = 0;
-        set.run_attention(task, prepared.data(), c.view(), {found.data(), c.width()}, scratch.data(), next, kNotCancelled);
-        for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 1e-5);
-    }
+    for (const naive::Attention& c : {naive::Attention{2, 16, 5, false, false}, naive::Attention{3, 64, 77, true, true},
+                                      naive::Attention{1, 48, 33, true, false}, naive::Attention{2, 32, 100, false, true}})
+        check_attention(set, c);
 }
 
 KERNEL_TEST(products, layer_norm_is_its_definition) {
@@ -132,7 +71,7 @@ KERNEL_TEST(products, scores_of_extreme_size_stay_finite) {
     std::atomic<int> next{0};
     set.run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), next, kNotCancelled);
     next = 0;
-    set.run_attention(task, prepared.data(), {qkv.data(), 48}, {found.data(), 16}, scratch.data(), next, kNotCancelled);
+    set.run_attention(task, prepared.data(), {found.data(), 16}, scratch.data(), next, kNotCancelled);
     for (const float value : found) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }
 

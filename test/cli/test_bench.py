@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from toy_model import SMALLEST_ANY_VIEW, write_toy_model
 
-from depth_anything_ros.bench.race import ATTEMPTS, Contender, race, table
+from depth_anything_ros.bench import studies
+from depth_anything_ros.bench.race import ATTEMPTS, Contender, beside_busy, race, table
 from depth_anything_ros.cli import main
 from depth_anything_ros.errors import OptionError
 
@@ -73,6 +74,32 @@ def test_whole_run(tmp_path, capsys):
     assert main(["bench", "--model", str(model), "--size", "42x28", "--threads", "1,2", "--rounds", "2"]) == 0
     output = capsys.readouterr().out
     assert len(re.findall(r"^this engine +[12] +[\d.]+ +[\d.]+ +[\d.]+ +1\.000 +\d+ +- +\d/2$", output, re.MULTILINE)) == 2
+
+
+@pytest.mark.native
+def test_studies(tmp_path, capsys, monkeypatch):
+    model = write_toy_model(tmp_path, SMALLEST_ANY_VIEW)
+    monkeypatch.setattr(studies, "GROWTH_SIDES", (28, 56))
+    assert (
+        main(["bench", "--model", str(model), "--size", "42x28", "--threads", "1", "--rounds", "2", "--study", "parts,growth,load,around"])
+        == 0
+    )
+    output = capsys.readouterr().out
+    parts = dict(re.findall(r"^(products|attention|convolutions|whole frame) +([\d.]+) ", output, re.MULTILINE))
+    assert len(parts) == 4 and sum(map(float, parts.values())) < 2.01 * float(parts["whole frame"]) + 0.4  # tenths are rounded
+    assert re.search(r"^28x28 +4 +[\d.]+ +[\d.]+$", output, re.MULTILINE)
+    assert "load to first depth" in output and re.search(r"1280x720: [\d.]+ ms", output)
+    assert main(["bench", "--model", str(model), "--study", "feelings"]) == 2
+    assert "feelings" in capsys.readouterr().err
+
+
+def test_beside_a_busy_process(rival):
+    contender = rival("calm", 0.02, 1.0)
+    contender.start()
+    race([contender], 1)
+    line = beside_busy([contender], 2).splitlines()[-1].split()
+    contender.stop()
+    assert line[:2] == ["calm", "1"] and float(line[2]) >= 20 and float(line[3]) > 0.3
 
 
 @pytest.mark.parametrize("options", [["--size", "504"], ["--size", "500x336"], ["--size", "0x14"], ["--threads", "two"], ["--rounds", "0"]])

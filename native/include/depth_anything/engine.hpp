@@ -74,6 +74,12 @@ struct ModelInfo {
     bool has_gaussians = false;
 };
 
+// What one kind of kernel did in the last call. operations: multiplications and additions of the direct method.
+struct PartTime {
+    std::string name;
+    double seconds = 0, operations = 0;
+};
+
 // Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const.
 // Every member throws da::Error and nothing else.
 class Engine {
@@ -91,6 +97,13 @@ class Engine {
     // have one origin. Pictures that are processed at different sizes are cropped to the smallest, about their centres. Stages are those of
     // the first picture, timings those of all.
     std::vector<Prediction> infer_views(const std::vector<ImageView>& pictures, const InferOptions& options);
+
+    // Where the time of the last call went, largest first.
+    std::vector<PartTime> parts() const;
+
+    // Floating-point operations per second that fused multiply-adds reach on as many threads as the engine has, in registers alone: the
+    // bound of every part. Takes some 20 ms.
+    double peak() const;
 
     // Makes the running `infer` throw "engine.cancelled" within 100 ms. Without a running one it does nothing.
     void cancel();

@@ -66,7 +66,7 @@ void mix_values(const AttentionTask& task, int rows, const float* scores, const 
 }  // namespace
 
 std::size_t prepared_floats(const AttentionTask& task) {
-    return queries_floats(task) + task.heads * keys_per_head(task);
+    return 2 * queries_floats(task) + task.heads * keys_per_head(task);
 }
 
 std::size_t attention_scratch(const AttentionTask& task) {
@@ -79,10 +79,10 @@ void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm,
     const int panels = panels_of(task), width = task.heads * task.head_dim;
     float values[kLargestHead];
     for (int i = next++; i < task.heads * panels && !cancelled.load(std::memory_order_relaxed); i = next++) {
-        const int head = i / panels, panel = i % panels;
+        const int head = i % task.heads, panel = i / task.heads;  // the heads of a token lie side by side
         float* queries = prepared + static_cast<std::size_t>(head) * task.tokens * task.head_dim;
         float* keys =
-            prepared + queries_floats(task) + head * keys_per_head(task) + static_cast<std::size_t>(panel) * kPanel * task.head_dim;
+            prepared + 2 * queries_floats(task) + head * keys_per_head(task) + static_cast<std::size_t>(panel) * kPanel * task.head_dim;
         std::fill(keys, keys + static_cast<std::size_t>(kPanel) * task.head_dim, 0.0f);
         for (int t = panel * kPanel; t < std::min((panel + 1) * kPanel, task.tokens); ++t) {
             const float* source = qkv.values + t * qkv.stride + head * task.head_dim;
@@ -96,17 +96,18 @@ void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm,
             normalise(task, k_norm, values);
             if (turn != nullptr) rotate(task, turn, values);
             for (int d = 0; d < task.head_dim; ++d) keys[static_cast<std::size_t>(d) * kPanel + t % kPanel] = values[d];
+            std::copy(source + 2 * width, source + 2 * width + task.head_dim, query + queries_floats(task));
         }
     }
 }
 
-void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv, RowsTarget result, float* scratch, std::atomic<int>& next,
+void run_attention(const AttentionTask& task, const float* prepared, RowsTarget result, float* scratch, std::atomic<int>& next,
                    const std::atomic<bool>& cancelled) {
-    const int blocks = (task.tokens + kQueryRows - 1) / kQueryRows, padded = padded_tokens(task), width = task.heads * task.head_dim;
+    const int blocks = (task.tokens + kQueryRows - 1) / kQueryRows, padded = padded_tokens(task);
     for (int i = next++; i < task.heads * blocks && !cancelled.load(std::memory_order_relaxed); i = next++) {
         const int head = i / blocks, first = i % blocks * kQueryRows, rows = std::min(kQueryRows, task.tokens - first);
         const float* queries = prepared + (static_cast<std::size_t>(head) * task.tokens + first) * task.head_dim;
-        const float* keys = prepared + queries_floats(task) + head * keys_per_head(task);
+        const float* keys = prepared + 2 * queries_floats(task) + head * keys_per_head(task);
         for_row_tiles(rows, [&](int row, auto count) {
             for (int n = 0; n < padded; n += kPanel) {
                 Sums<decltype(count)::value, kTileVectors> sums;
@@ -122,13 +123,13 @@ void run_attention(const AttentionTask& task, const float* prepared, QkvView qkv
         });
         float inverse[kQueryRows];
         for (int r = 0; r < rows; ++r) soften(scratch + static_cast<std::size_t>(r) * padded, task.tokens, padded, inverse[r]);
-        const float* values = qkv.values + 2 * width + head * task.head_dim;
+        const float* values = prepared + queries_floats(task) + static_cast<std::size_t>(head) * task.tokens * task.head_dim;
         float* target = result.values + first * result.stride + head * task.head_dim;
         int d = 0;
         for (; d + kPanel <= task.head_dim; d += kPanel)
-            mix_values<kTileVectors>(task, rows, scratch, values + d, qkv.stride, inverse, {target + d, result.stride});
+            mix_values<kTileVectors>(task, rows, scratch, values + d, task.head_dim, inverse, {target + d, result.stride});
         for (; d < task.head_dim; d += kLanes)
-            mix_values<1>(task, rows, scratch, values + d, qkv.stride, inverse, {target + d, result.stride});
+            mix_values<1>(task, rows, scratch, values + d, task.head_dim, inverse, {target + d, result.stride});
     }
 }
 

@@ -25,7 +25,8 @@ struct QkvView {
     std::ptrdiff_t stride;
 };
 
-// Floats of the prepared queries [heads][tokens][head_dim] and keys [heads][panels][head_dim][kPanel] together, or of scratch.
+// Floats of the prepared queries [heads][tokens][head_dim], values (the same) and keys [heads][panels][head_dim][kPanel] together, or of
+// scratch.
 using AttentionFloats = std::size_t(const AttentionTask& task);
 
 // rope: [tokens][head_dim] of cos and sin along y, cos and sin along x (a quarter each), or nullptr. One thread's share; see RunConv.
@@ -33,7 +34,7 @@ using RunPrepare = void(const AttentionTask& task, QkvView qkv, const HeadNorm& 
                         float* prepared, std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 // result: [tokens][heads * head_dim].
-using RunAttention = void(const AttentionTask& task, const float* prepared, QkvView qkv, RowsTarget result, float* scratch,
-                          std::atomic<int>& next, const std::atomic<bool>& cancelled);
+using RunAttention = void(const AttentionTask& task, const float* prepared, RowsTarget result, float* scratch, std::atomic<int>& next,
+                          const std::atomic<bool>& cancelled);
 
 }  // namespace da::kernels

@@ -3,6 +3,7 @@
 
 #include "kernels/functions.hpp"
 #include "kernels/tile.hpp"
+#include "kernels/winograd.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
@@ -148,12 +149,14 @@ void run_tile(const ConvTask& task, const Output& output, const Tile& tile, cons
 }  // namespace
 
 std::size_t conv_scratch(const PackedConv& conv, int output_width) {
+    if (conv.minimal) return winograd_scratch(conv);
     return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel;
 }
 
 void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
               const std::atomic<bool>& cancelled) {
     const PackedConv& conv = *task.conv;
+    if (conv.minimal) return run_winograd(task, input, output, scratch, next, cancelled);
     const Output result{output, conv_extent(conv, input.width), conv_extent(conv, input.height)};
     const int width = result.width / conv.shuffle, height = result.height / conv.shuffle;
     const Layout layout(conv, width);

@@ -24,7 +24,8 @@ struct PackedConv {
     int stride = 1;
     int padding = 0;
     int shuffle = 1;             // a transposed convolution of stride = kernel is a 1x1 one whose channels become pixels
-    std::vector<float> weights;  // [group][in_channel][ky][kx][kConvGroup]
+    bool minimal = false;        // 3x3 of stride 1: by minimal filtering, with the weights arranged when it runs
+    std::vector<float> weights;  // [group][in_channel][ky][kx][kConvGroup]; of minimal ones [out_channel][ky][kx][in_channel]
     std::vector<float> bias;     // [out_channels rounded up to groups]
 };
 
@@ -44,7 +45,14 @@ struct ConvTask {
     bool relu_input = false;
     bool relu_output = false;
     const float* residual = nullptr;  // added to the result (same extent), or nullptr
+    const float* arranged = nullptr;  // of a minimal one: the weights as ArrangeConv has made them
 };
+
+// Floats of the arranged weights of a minimal convolution, four times those of the packed ones: they live while it runs.
+std::size_t arranged_floats(const PackedConv& conv);
+
+// One thread's share of arranging them; see RunConv.
+using ArrangeConv = void(const PackedConv& conv, float* arranged, std::atomic<int>& next, const std::atomic<bool>& cancelled);
 
 // Extent of the result.
 int conv_extent(const PackedConv& conv, int input);

@@ -2,8 +2,8 @@
 
 #include "kernels/epilogue.hpp"
 #include "kernels/functions.hpp"
+#include "kernels/shuffle.hpp"
 #include "kernels/tile.hpp"
-#include "kernels/transpose.hpp"
 #include "kernels/vector_math.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {

@@ -4,19 +4,28 @@
 #include <cmath>
 
 #include "kernels/attention.hpp"
+#include "kernels/vector.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 constexpr int kLargestHead = 512;
 
+inline float sum_of_lanes(const Vector& value) {
+    float sum = 0.0f;
+    for (int lane = 0; lane < kLanes; ++lane) sum += value[lane];
+    return sum;
+}
+
 inline void normalise(const AttentionTask& task, const HeadNorm& norm, float* values) {
     if (norm.weight == nullptr) return;
-    double sum = 0.0, squares = 0.0;
-    for (int i = 0; i < task.head_dim; ++i) sum += values[i];
-    const double mean = sum / task.head_dim;
-    for (int i = 0; i < task.head_dim; ++i) squares += (values[i] - mean) * (values[i] - mean);
-    const double inverse = 1.0 / std::sqrt(squares / task.head_dim + task.norm_eps);
-    for (int i = 0; i < task.head_dim; ++i) values[i] = static_cast<float>((values[i] - mean) * inverse) * norm.weight[i] + norm.bias[i];
+    const float count = static_cast<float>(task.head_dim);
+    Vector sums{}, squares{};
+    for (int i = 0; i < task.head_dim; i += kLanes) sums += load(values + i);
+    const float mean = sum_of_lanes(sums) / count;
+    for (int i = 0; i < task.head_dim; i += kLanes) squares += (load(values + i) - mean) * (load(values + i) - mean);
+    const float inverse = 1.0f / std::sqrt(sum_of_lanes(squares) / count + task.norm_eps);
+    for (int i = 0; i < task.head_dim; i += kLanes)
+        store(values + i, (load(values + i) - mean) * inverse * load(norm.weight + i) + load(norm.bias + i));
 }
 
 // Pairs (j, j + quarter) of each half turn by the angle of that half's axis.

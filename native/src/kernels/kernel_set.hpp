@@ -13,6 +13,7 @@
 #include "kernels/integer_gemm.hpp"
 #include "kernels/interpolate.hpp"
 #include "kernels/norm.hpp"
+#include "kernels/peak.hpp"
 
 namespace da::kernels {
 
@@ -25,7 +26,9 @@ struct KernelSet {
     RunPrepare* run_prepare;
     RunAttention* run_attention;
     RunNorm* run_norm;
+    RunPeak* run_peak;
     ConvScratch* conv_scratch;
+    ArrangeConv* arrange_conv;
     RunConv* run_conv;
     InterpolateScratch* interpolate_scratch;
     RunInterpolate* run_interpolate;

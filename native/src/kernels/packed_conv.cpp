@@ -26,19 +26,34 @@ void fill_packed(PackedConv& conv, const WeightAt& weight_at) {
 }  // namespace
 
 PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride) {
-    PackedConv conv{in_channels, out_channels, kernel, stride, kernel / 2, 1, {}, {}};
+    PackedConv conv{in_channels, out_channels, kernel, stride, kernel / 2, 1, kernel == 3 && stride == 1, {}, {}};
     const std::size_t taps = static_cast<std::size_t>(kernel) * kernel;
-    fill_packed(conv, [&](int o, int c, int k) { return weights[(static_cast<std::size_t>(o) * in_channels + c) * taps + k]; });
+    if (conv.minimal) {
+        conv.weights.resize(static_cast<std::size_t>(out_channels) * in_channels * taps);
+        for (int o = 0; o < out_channels; ++o) {
+            const float* source = weights + static_cast<std::size_t>(o) * in_channels * taps;
+            float* target = conv.weights.data() + static_cast<std::size_t>(o) * in_channels * taps;
+            for (int c = 0; c < in_channels; ++c) {
+                for (std::size_t k = 0; k < taps; ++k) target[k * in_channels + c] = source[c * taps + k];
+            }
+        }
+        conv.bias.assign(out_channels, 0.0f);
+    } else
+        fill_packed(conv, [&](int o, int c, int k) { return weights[(static_cast<std::size_t>(o) * in_channels + c) * taps + k]; });
     if (bias != nullptr) std::copy(bias, bias + out_channels, conv.bias.begin());
     return conv;
 }
 
 PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel) {
     const int taps = kernel * kernel;
-    PackedConv conv{in_channels, out_channels * taps, 1, 1, 0, kernel, {}, {}};
+    PackedConv conv{in_channels, out_channels * taps, 1, 1, 0, kernel, false, {}, {}};
     fill_packed(conv, [&](int o, int c, int) { return weights[static_cast<std::size_t>(c) * out_channels * taps + o]; });
     for (int o = 0; o < out_channels * taps; ++o) conv.bias[o] = bias[o / taps];
     return conv;
+}
+
+std::size_t arranged_floats(const PackedConv& conv) {
+    return conv.minimal ? 36 * static_cast<std::size_t>(conv.in_channels) * conv.out_channels : 0;
 }
 
 int conv_extent(const PackedConv& conv, int input) {

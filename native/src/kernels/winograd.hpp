@@ -1,0 +1,11 @@
+// What run_conv does for convolutions that PackedConv calls minimal; see winograd.cpp.
+#pragma once
+
+#include "kernels/conv.hpp"
+
+namespace da::kernels::DA_INSTRUCTION_SET {
+
+std::size_t winograd_scratch(const PackedConv& conv);
+RunConv run_winograd;
+
+}  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -1,0 +1,118 @@
+#include "kernel_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+
+namespace kernel_checks {
+
+using namespace da::kernels;
+
+Floats random_values(std::size_t count, unsigned seed, float deviation) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0.0f, deviation);
+    Floats values(count);
+    for (float& value : values) value = normal(random);
+    return values;
+}
+
+Floats run_conv(const KernelSet& set, ConvTask task, MapView input, std::size_t size) {
+    Floats output(size, -1e9f), scratch(set.conv_scratch(*task.conv, da::kernels::conv_extent(*task.conv, input.width)));
+    std::atomic<int> next{0};
+    Floats arranged(da::kernels::arranged_floats(*task.conv));
+    if (task.conv->minimal) set.arrange_conv(*task.conv, arranged.data(), next, kNotCancelled);
+    task.arranged = arranged.data();
+    next = 0;
+    set.run_conv(task, input, output.data(), scratch.data(), next, kNotCancelled);
+    return output;
+}
+
+static double naive(const ConvShape& s, const Floats& x, const Floats& w, bool relu, int o, int oy, int ox) {
+    double sum = 0;
+    for (int c = 0; c < s.in; ++c) {
+        for (int ky = 0; ky < s.kernel; ++ky) {
+            for (int kx = 0; kx < s.kernel; ++kx) {
+                const int y = oy * s.stride + ky - s.kernel / 2, xx = ox * s.stride + kx - s.kernel / 2;
+                if (y < 0 || y >= s.height || xx < 0 || xx >= s.width) continue;
+                const double value = x[(static_cast<std::size_t>(c) * s.height + y) * s.width + xx];
+                sum +=
+                    (relu ? std::max(value, 0.0) : value) * w[((static_cast<std::size_t>(o) * s.in + c) * s.kernel + ky) * s.kernel + kx];
+            }
+        }
+    }
+    return sum;
+}
+
+void check_conv(const KernelSet& set, const ConvShape& s, bool relu_input, bool relu_output, bool with_residual) {
+    const Floats x = random_values(static_cast<std::size_t>(s.in) * s.width * s.height, 1);
+    const Floats w = random_values(static_cast<std::size_t>(s.out) * s.in * s.kernel * s.kernel, 2), bias = random_values(s.out, 3);
+    const PackedConv conv = da::kernels::pack_conv(w.data(), bias.data(), s.in, s.out, s.kernel, s.stride);
+    const int width = da::kernels::conv_extent(conv, s.width), height = da::kernels::conv_extent(conv, s.height);
+    const std::size_t size = static_cast<std::size_t>(s.out) * width * height;
+    const Floats residual = random_values(size, 4);
+    const Floats found =
+        run_conv(set, {&conv, relu_input, relu_output, with_residual ? residual.data() : nullptr}, {x.data(), s.width, s.height}, size);
+    for (int o = 0; o < s.out; ++o) {
+        for (int y = 0; y < height; ++y) {
+            for (int xx = 0; xx < width; ++xx) {
+                const std::size_t at = (static_cast<std::size_t>(o) * height + y) * width + xx;
+                double expected = naive(s, x, w, relu_input, o, y, xx) + bias[o];
+                if (relu_output) expected = std::max(expected, 0.0);
+                if (with_residual) expected += residual[at];
+                // Minimal filtering subtracts larger intermediate values, so its error follows the largest result.
+                CHECK(std::abs(found[at] - expected) < (conv.minimal ? 1e-4 : 1e-5) * std::sqrt(s.in * s.kernel * s.kernel));
+            }
+        }
+    }
+}
+
+double exact_gelu(double x) {
+    return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
+}
+
+Floats run_layer(const KernelSet& set, const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride, bool gelu,
+                 const GemmOperands& operands, int threads) {
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.gemm_scratch());
+    std::atomic<int> next{0};
+    set.run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, {y.data(), s.out}, threads, scratch.data(), next,
+                 kNotCancelled);
+    return y;
+}
+
+void check_layer(const KernelSet& set, const Layer& s) {
+    const std::ptrdiff_t stride = s.in + 5;  // rows of a larger tensor
+    const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1),
+                 w = random_values(static_cast<std::size_t>(s.in) * s.out, 2);
+    const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
+                 residual = random_values(static_cast<std::size_t>(s.rows) * s.out, 5);
+    const MatrixView weights{w.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
+    const Floats plain = run_layer(set, weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
+    const Floats full = run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
+    for (int r = 0; r < s.rows; ++r) {
+        for (int n = 0; n < s.out; ++n) {
+            double product = 0;
+            for (int k = 0; k < s.in; ++k) product += static_cast<double>(x[r * stride + k]) * w[static_cast<std::size_t>(n) * s.in + k];
+            const std::size_t at = static_cast<std::size_t>(r) * s.out + n;
+            CHECK(std::abs(plain[at] - product) < 2e-6 * s.in);
+            CHECK(std::abs(full[at] - (exact_gelu(product + bias[n]) * scale[n] + residual[at])) < 4e-6 * s.in + 1e-5);
+        }
+    }
+    for (const int threads : {2, 3, 7}) {
+        CHECK(run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
+    }
+}
+
+void check_attention(const KernelSet& set, const naive::Attention& c) {
+    const AttentionTask task = c.task();
+    const std::vector<double> expected = c.result();
+    Floats prepared(set.prepared_floats(task)), found(expected.size()), scratch(set.attention_scratch(task));
+    std::atomic<int> next{0};
+    set.run_prepare(task, c.view(), c.head_norm(), c.head_norm(), c.turns(), prepared.data(), next, kNotCancelled);
+    next = 0;
+    set.run_attention(task, prepared.data(), {found.data(), c.width()}, scratch.data(), next, kNotCancelled);
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 3e-5);
+}
+
+}  // namespace kernel_checks

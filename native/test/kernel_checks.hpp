@@ -1,0 +1,40 @@
+// Each kernel alone against a naive reference in double precision; the checks throw when it is wrong.
+#pragma once
+
+#include <vector>
+
+#include "kernels/kernel_set.hpp"
+#include "naive_attention.hpp"
+
+namespace kernel_checks {
+
+using da::kernels::KernelSet;
+using Floats = std::vector<float>;
+
+inline const std::atomic<bool> kNotCancelled{false};
+
+// Normally distributed.
+Floats random_values(std::size_t count, unsigned seed, float deviation = 1.0f);
+
+double exact_gelu(double x);
+
+struct ConvShape {
+    int in, out, kernel, stride, width, height;
+};
+
+Floats run_conv(const KernelSet& set, da::kernels::ConvTask task, da::kernels::MapView input, std::size_t size);
+void check_conv(const KernelSet& set, const ConvShape& shape, bool relu_input, bool relu_output, bool with_residual);
+
+struct Layer {
+    int in, out, rows;
+};
+
+Floats run_layer(const KernelSet& set, const da::kernels::MatrixView& weights, const Layer& layer, const Floats& x, std::ptrdiff_t stride,
+                 bool gelu, const da::kernels::GemmOperands& operands, int threads);
+
+// Also that the result does not depend on the number of threads.
+void check_layer(const KernelSet& set, const Layer& layer);
+
+void check_attention(const KernelSet& set, const naive::Attention& attention);
+
+}  // namespace kernel_checks
