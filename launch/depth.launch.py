@@ -12,7 +12,7 @@ from launch import LaunchContext, LaunchDescription
 SHARE = FindPackageShare("depth_anything_ros")
 
 ARGUMENTS = [
-    DeclareLaunchArgument("model", description="GGUF file, or the name of a fetched model such as da3-small."),
+    DeclareLaunchArgument("model", description="GGUF file, or the name of a fetched model such as da3-small; nano is for demos."),
     DeclareLaunchArgument("image_topic", default_value="image", description="Camera pictures (sensor_msgs/Image)."),
     DeclareLaunchArgument(
         "image_transport",

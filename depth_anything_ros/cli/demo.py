@@ -3,9 +3,9 @@
     depth-anything-ros demo
     depth-anything-ros demo --model da3-small --images 'holiday/*.jpg'
 
-Without --model a tiny network with random weights runs: it shows that everything is connected, not depth. Without --images the camera
-bag is a scene of the verb sample with its true depth, and the accuracy is printed. Player, node and recorder are processes of their own,
-on a ROS domain of their own.
+Without --model the small model in the package runs: trained on computed scenes, for demos and tests, not for robots. Without --images
+the camera bag is a scene of the verb sample with its true depth, and the accuracy is printed. Player, node and recorder are processes of
+their own, on a ROS domain of their own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SCENES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, help="GGUF file, or name of a model (verb models); default: random weights")
+    parser.add_argument("--model", type=Path, default=Path("nano"), help="GGUF file, or name of a model (verb models); default: nano")
     parser.add_argument("--scene", choices=SCENES, default="drive", help="of the verb sample; default: drive")
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
     parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     with stop_request() as stopping:
         print("1/4  Model", flush=True)
         shots = _shots(arguments)
-        model = try_model(arguments.model or _random_model(folder / "random.gguf"), next(shots()))
+        model = try_model(arguments.model, next(shots()))
         _describe(model)
         print("2/4  Camera bag", flush=True)
         count = _write_bag(arguments, camera, shots())
@@ -77,14 +77,6 @@ def _shots(arguments: argparse.Namespace) -> Callable[[], Iterator[Shot]]:
         return lambda: scene_shots(arguments.scene, FRAMES)
     paths = find_pictures(arguments.images)
     return lambda: own_pictures(paths, arguments.fov, LONGEST)
-
-
-def _random_model(path: Path) -> Path:
-    from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, write_seeded
-
-    path.unlink(missing_ok=True)
-    write_seeded(path, SEEDED_ANY_VIEW)
-    return path
 
 
 def _describe(model: DemoModel) -> None:

@@ -27,8 +27,8 @@ Paint = Callable[[Any], UInt8Array]
 _ROWS = 4
 _TILE = (360, 270)
 _BAR = 30
-_CLOUD = 720
-"""Width of a drawn cloud."""
+_CLOUD, _CLOUD_OF_TWO = 960, 720
+"""Width of a drawn cloud: alone, and beside another."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ class DemoReport:
         _, last = deque(self._bag.messages(POINTS), maxlen=1)[0]
         xyz, rgb = points(last)
         true = self._true_cloud(stamp_of(last))
-        pictures = [
-            np.vstack([_bar("cloud of the last frame", _CLOUD), draw_cloud(xyz, rgb, framed=true[0] if true else None, width=_CLOUD)])
-        ]
-        if true:
-            pictures.append(np.vstack([_bar("true cloud", _CLOUD), draw_cloud(*true, width=_CLOUD)]))
+        width = _CLOUD if true is None else _CLOUD_OF_TWO
+        framed = None if true is None else true[0]
+        pictures = [np.vstack([_bar("cloud of the last frame", width), draw_cloud(xyz, rgb, framed=framed, width=width)])]
+        if true is not None:
+            pictures.append(np.vstack([_bar("true cloud", width), draw_cloud(*true, width=width)]))
         picture = np.hstack(pictures)
         write_png(path, np.vstack([picture, _bar(caption, picture.shape[1])]))
         return True
