@@ -65,7 +65,7 @@ _NANO = (
 
 DOUBTFUL = {
     **dict.fromkeys(
-        ("seeded-any-view", "seeded-mono", "seeded-metric", "seeded-rays", "seeded-swiglu", "seeded-complete", "seeded-v2", "seeded-v2-metric"),
+        [f"seeded-{kind}" for kind in ("any-view", "mono", "metric", "rays", "swiglu", "complete", "v2", "v2-metric")],
         "has random weights: its depth means nothing",
     ),
     **dict.fromkeys(("DA3-NANO", "DA3METRIC-NANO"), _NANO),
