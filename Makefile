@@ -84,7 +84,7 @@ arm64-test:
 	@$(IN_VENV) cmake -S native --preset $(ARM64) -B build/$(ARM64) -G Ninja -DDA_BUILD_TESTS=ON -DDA_WARNINGS_AS_ERRORS=ON \
 	    -Dggml_DIR="$(CURDIR)/.local/ggml-$(ARM64)/lib/cmake/ggml" --log-level=WARNING
 	@$(IN_VENV) cmake --build build/$(ARM64) --parallel $(JOBS)
-	@$(IN_VENV) ctest --test-dir build/$(ARM64) --output-on-failure --no-tests=error
+	@$(IN_VENV) ctest --test-dir build/$(ARM64) --output-on-failure --no-tests=error --parallel $(JOBS)
 
 cuda-check:
 	@$(PYTHON) tools/environment.py $(VENV) build
