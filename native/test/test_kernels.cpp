@@ -46,7 +46,7 @@ KERNEL_TEST(kernels, transposed_conv_is_its_definition) {
 
 KERNEL_TEST(kernels, conv_of_large_and_tiny_values) {
     const Floats x = {1e30f, -1e-30f, 0.0f, 3.0f}, w = {1.0f};
-    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
+    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1, true);
     CHECK(run_conv(set, {&conv, false, false, nullptr}, {x.data(), 4, 1}, 4) == x);
 }
 
@@ -83,7 +83,7 @@ KERNEL_TEST(kernels, interpolation_with_aligned_corners) {
 
 KERNEL_TEST(kernels, a_cancelled_kernel_does_nothing) {
     const Floats x(16, 1.0f), w = {1.0f};
-    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
+    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1, true);
     Floats output(16, -1.0f), scratch(set.conv_scratch(conv, 16));
     std::atomic<int> next{0};
     const std::atomic<bool> cancelled{true};

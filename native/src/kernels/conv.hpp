@@ -29,8 +29,9 @@ struct PackedConv {
     std::vector<float> bias;     // [out_channels rounded up to groups]
 };
 
-// weights: [out][in][kernel][kernel] as PyTorch has it; bias: [out] or nullptr for none.
-PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride);
+// weights: [out][in][kernel][kernel] as PyTorch has it; bias: [out] or nullptr for none. direct: never by minimal filtering, whose rounding
+// is some three times that of plain sums.
+PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride, bool direct);
 
 // weights: [in][out][kernel][kernel] of a transposed convolution with stride = kernel; bias: [out].
 PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel);
