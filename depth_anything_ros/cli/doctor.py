@@ -64,8 +64,10 @@ def _show_models() -> None:
     from depth_anything_ros.models.cache import default_folder, is_fetched
     from depth_anything_ros.models.registry import MODELS
 
-    here = [model.name for model in MODELS if is_fetched(model, default_folder())]
-    print(f"\nmodels in {default_folder()}\n  " + (" ".join(here) or "none; to get one: depth-anything-ros models fetch da3-small"))
+    shipped = " ".join(model.name for model in MODELS if model.is_shipped)
+    here = " ".join(model.name for model in MODELS if not model.is_shipped and is_fetched(model, default_folder()))
+    print(f"\nmodels in the package, for demos and tests\n  {shipped}")
+    print(f"\nmodels in {default_folder()}\n  {here or 'none; to get one: depth-anything-ros models fetch da3-small'}")
 
 
 def _show_speed(threads: int) -> None:
