@@ -89,7 +89,6 @@ arm64-test:
 cuda-check:
 	@$(PYTHON) tools/environment.py $(VENV) build
 	@$(IN_VENV) python tools/cuda_check.py .local/cuda x86-cuda
-	@$(IN_VENV) python tools/cuda_check.py .local/cuda l4t-arm64-cuda
 
 wheels:
 	@$(PYTHON) tools/environment.py $(VENV) build
