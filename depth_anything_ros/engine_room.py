@@ -147,11 +147,12 @@ class EngineRoom:
         if taken is None:
             return False
         slot, frame, prepared = taken
+        if prepared is None:
+            prepared = self._timed_preparation(slot, frame)
+        if isinstance(prepared, Exception):  # not raised again: error, traceback and this frame would keep each other and the picture alive
+            self._report(slot, prepared)
+            return True
         try:
-            if prepared is None:
-                prepared = self._timed_preparation(slot, frame)
-            if isinstance(prepared, Exception):
-                raise prepared
             result = self._infer(slot, prepared)
         except Exception as error:  # noqa: BLE001 - a front door: whatever a frame does, the next one is processed
             self._report(slot, error)

@@ -145,6 +145,19 @@ def project(
     return points
 
 
+def pose_matrix(position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[4, 4] that takes points of the child frame to its parent. position: [3]; quaternion: x, y, z, w of any length but 0."""
+    x, y, z, w = quaternion / max(float(np.linalg.norm(quaternion)), 1e-12)
+    matrix = np.eye(4)
+    matrix[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    matrix[:3, 3] = position
+    return matrix
+
+
 def _at_size(pixels: UInt8Array, width: int, height: int) -> UInt8Array:
     if pixels.shape[:2] == (height, width):
         return pixels

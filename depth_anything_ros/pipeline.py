@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,18 @@ from depth_anything_ros import geometry
 from depth_anything_ros.colors import StreamColours
 from depth_anything_ros.edges import flying_pixels
 from depth_anything_ros.errors import OptionError
-from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, ModelInfo, Prediction, Products, Scale, UInt8Array, Wanted
+from depth_anything_ros.types import (
+    DepthKind,
+    Float32Array,
+    Frame,
+    InfersDepth,
+    Intrinsics,
+    Prediction,
+    Products,
+    Scale,
+    UInt8Array,
+    Wanted,
+)
 from depth_anything_ros.upsampling import GuidedUpsampler
 
 SCALE_SOURCES = ("model", "constant", "metric_model", "camera_height", "range", "odometry")
@@ -29,23 +39,6 @@ ScaleOf = Callable[[Frame, Prediction], "Scale | None"]
 """The scale of a frame's depth by a source that is watched over time; None while it is not known."""
 Steady = Callable[[Frame, Float32Array, bool], Float32Array]
 """Depth [h, w] of a frame, held still over time; the flag says whether it is in metres."""
-
-
-class InfersDepth(Protocol):
-    """What the pipeline needs of an engine."""
-
-    @property
-    def info(self) -> ModelInfo: ...
-
-    def infer(
-        self,
-        pixels: UInt8Array,
-        *,
-        bgr: bool = False,
-        intrinsics: Intrinsics | None = None,
-        wanted: Wanted = Wanted(),
-        fill_sky: bool = True,
-    ) -> Prediction: ...
 
 
 def _check(holds: bool, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,3 +207,20 @@ class Products:
     """uint8 RGB [H, W, 3], the depth map for people."""
     timings: dict[str, float]
     """Stage name to seconds."""
+
+
+class InfersDepth(Protocol):
+    """What the pipeline and the scale's sources need of an engine."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def infer(
+        self,
+        pixels: UInt8Array,
+        *,
+        bgr: bool = False,
+        intrinsics: Intrinsics | None = None,
+        wanted: Wanted = Wanted(),
+        fill_sky: bool = True,
+    ) -> Prediction: ...

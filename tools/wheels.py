@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
 from pathlib import Path
@@ -59,12 +60,8 @@ def _platform(preset: str, flags: list[str]) -> dict[str, str]:
     if preset != "arm64-cross":
         return {}
     suffix = f".cpython-{sys.version_info[0]}{sys.version_info[1]}-aarch64-linux-gnu.so"
-    flags += [f"-DPYTHON_MODULE_EXTENSION={suffix}", f"'-DPython_INCLUDE_DIR={_headers()}'"]
+    flags += [f"-DPYTHON_MODULE_EXTENSION={suffix}", f"'-DPython_INCLUDE_DIR={sysconfig.get_path('include')}'"]
     return {"_PYTHON_HOST_PLATFORM": "linux-aarch64", "SETUPTOOLS_EXT_SUFFIX": suffix}
-
-
-def _headers() -> str:
-    return subprocess.check_output([sys.executable, "-c", "import sysconfig; print(sysconfig.get_path('include'))"], text=True).strip()
 
 
 def _tagged(wheel: Path, folder: Path) -> Path:

@@ -18,12 +18,13 @@ from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.evaluate.metrics import Drift, ErrorSums, in_band, known_truth, scale_of
 from depth_anything_ros.evaluate.pairing import Arrival, pair
 from depth_anything_ros.evaluate.transforms import Transforms
-from depth_anything_ros.evaluate.truth import at_size, depth_of, points_of, projected
+from depth_anything_ros.evaluate.truth import at_size, points_of, projected
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import BagMessage, BagReader
 from depth_anything_ros.ros.calibration import sibling
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.messages import stamp_ns
+from depth_anything_ros.ros.sensor_values import depth_values
 from depth_anything_ros.types import Float32Array, Intrinsics
 
 IMAGE, CLOUD, INFO, TF = "sensor_msgs/msg/Image", "sensor_msgs/msg/PointCloud2", "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage"
@@ -171,7 +172,7 @@ class _Comparison:
                 continue
             if message.topic == self.depth:
                 stamp = stamp_ns(value.header.stamp)
-                depth = self._guarded(lambda value=value: depth_of(value))
+                depth = self._guarded(lambda value=value: depth_values(value))
                 if depth is not None:
                     self._frame = value.header.frame_id
                     yield Arrival(stamp, depth, None)
@@ -203,7 +204,7 @@ class _Comparison:
 
     def _true_depth(self, stamp: int, truth: Any) -> Float32Array | None:
         if self._truth_type == IMAGE:
-            return self._guarded(lambda: depth_of(truth))
+            return self._guarded(lambda: depth_values(truth))
         camera = self._cameras.get(stamp)
         if camera is None:
             self.problems.add(f"the depth comes without calibrated {sibling(self.depth)}, which the points are projected with")

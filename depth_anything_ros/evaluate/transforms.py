@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from depth_anything_ros.geometry import pose_matrix
+
 Matrix = NDArray[np.float64]
 """[4, 4], takes points of the child frame to the parent frame."""
 _KEPT = 2000
@@ -33,15 +35,15 @@ class _Edge:
     def at(self, stamp_ns: int) -> Matrix | None:
         """Between two transforms by interpolation, None before the first and after the last; a static one holds always."""
         if self.static:
-            return _matrix(*self.poses[-1])
+            return pose_matrix(*self.poses[-1])
         after = bisect_left(self.stamps, stamp_ns)
         if after == len(self.stamps) or (after == 0 and self.stamps[0] != stamp_ns):
             return None
         if self.stamps[after] == stamp_ns:
-            return _matrix(*self.poses[after])
+            return pose_matrix(*self.poses[after])
         share = (stamp_ns - self.stamps[after - 1]) / (self.stamps[after] - self.stamps[after - 1])
         (before_t, before_q), (after_t, after_q) = self.poses[after - 1], self.poses[after]
-        return _matrix(before_t + share * (after_t - before_t), _between(before_q, after_q, share))
+        return pose_matrix(before_t + share * (after_t - before_t), _between(before_q, after_q, share))
 
 
 class Transforms:
@@ -82,18 +84,6 @@ class Transforms:
             frame, matrix = edge.parent, step @ matrix
             chain[frame] = matrix
         return chain
-
-
-def _matrix(translation: NDArray[np.float64], quaternion: NDArray[np.float64]) -> Matrix:
-    x, y, z, w = quaternion
-    matrix = np.eye(4)
-    matrix[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    matrix[:3, 3] = translation
-    return matrix
 
 
 def _between(first: NDArray[np.float64], second: NDArray[np.float64], share: float) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from depth_anything_ros.colors import StreamColours
 from depth_anything_ros.errors import InputError
-from depth_anything_ros.pipeline import Finisher, InfersDepth, predict
+from depth_anything_ros.pipeline import Finisher, predict
 from depth_anything_ros.replay.cameras import Camera
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.calibration import Match
@@ -17,7 +17,7 @@ from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.picture import Picture, PictureMaker
 from depth_anything_ros.ros.timing import timing_array
 from depth_anything_ros.ros.topics import TIMING, messages_of, wanted_products
-from depth_anything_ros.types import Prediction
+from depth_anything_ros.types import InfersDepth, Prediction
 
 NODE_NAME = "depth_anything"
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from rosbags.interfaces import Qos, QosDurability
 
 from depth_anything_ros.errors import CancelledError, InputError
-from depth_anything_ros.pipeline import InfersDepth
 from depth_anything_ros.replay.camera_replay import CameraReplay, Output
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.overlap import WriteBehind, read_ahead
@@ -26,6 +25,7 @@ from depth_anything_ros.ros.bag_writer import BagWriter
 from depth_anything_ros.ros.camera_bag import NODE_QOS
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.picture import Picture
+from depth_anything_ros.types import InfersDepth
 
 NOTE = "depth_anything_ros"
 """Key of a segment's result in the metadata of its bag."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from depth_anything_ros.errors import CancelledError, DepthAnythingError
-from depth_anything_ros.pipeline import InfersDepth
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import Plan, Segment
 from depth_anything_ros.replay.segment import SegmentResult, SegmentRunner
 from depth_anything_ros.replay.source import SourceOptions, open_source
 from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.types import InfersDepth
 
 _POLL = 0.2
 LoadEngine = Callable[[NodeOptions], InfersDepth]

@@ -17,7 +17,6 @@ from depth_anything_ros.colors import colourise, shade
 from depth_anything_ros.edges import flying_pixels
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.evaluate.evaluation import Evaluation, EvaluationOptions, evaluate
-from depth_anything_ros.evaluate.truth import depth_of
 from depth_anything_ros.geometry import project
 from depth_anything_ros.replay.cameras import Camera
 from depth_anything_ros.replay.source import SourceOptions, open_source
@@ -27,6 +26,7 @@ from depth_anything_ros.ros.bag_reader import BagReader
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.picture import PictureMaker
+from depth_anything_ros.ros.sensor_values import depth_values
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
 
 DEPTHS = ("depth/image_rect", "depth/image_raw", "relative/image")
@@ -146,7 +146,7 @@ class _Gatherer:
                 if number % step == 0:
                     times, values = lines.setdefault(name, ([], []))
                     times.append(self._seconds(stamp))
-                    values.append(measure(depth_of(message)))
+                    values.append(measure(depth_values(message)))
         return [Line(name, *line) for name, line in lines.items()]
 
     def _published_scale(self) -> list[Line]:
@@ -199,7 +199,7 @@ class _Gatherer:
         return self._depth.rpartition("/")[0] + "/camera_info"
 
     def _maps(self, topic: str, stamps: Sequence[int]) -> dict[int, Float32Array]:
-        return {stamp: depth_of(message) for stamp, message in self._of(topic) if stamp in stamps}
+        return {stamp: depth_values(message) for stamp, message in self._of(topic) if stamp in stamps}
 
     def _pictures(self, stamps: set[int]) -> dict[int, UInt8Array]:
         """uint8 RGB [H, W, 3] by stamp: as rectified by the node, as kept in the bag, or as in the recording."""

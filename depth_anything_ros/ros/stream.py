@@ -17,7 +17,7 @@ from rclpy.node import Node
 
 from depth_anything_ros.engine_room import Desk
 from depth_anything_ros.errors import DepthAnythingError, InputError
-from depth_anything_ros.pipeline import Finisher, InfersDepth, WantedProducts, predict
+from depth_anything_ros.pipeline import Finisher, WantedProducts, predict
 from depth_anything_ros.ros import calibration, diagnostics
 from depth_anything_ros.ros.camera_input import CameraInput
 from depth_anything_ros.ros.live_messages import make_live
@@ -30,7 +30,7 @@ from depth_anything_ros.ros.snapshot import Snapshot
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.timing import timing_array
 from depth_anything_ros.ros.topics import POINTS, TIMING, wanted_products
-from depth_anything_ros.types import Float32Array, Frame, Prediction, Products, Scale
+from depth_anything_ros.types import Float32Array, Frame, InfersDepth, Prediction, Products, Scale
 
 
 class NodeEngine(InfersDepth, Protocol):

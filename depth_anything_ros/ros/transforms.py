@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.time import Time
 
+from depth_anything_ros.geometry import pose_matrix
 from depth_anything_ros.scale.estimate import Refusal
 
 Float64Array = NDArray[np.float64]
@@ -73,13 +74,4 @@ class SharedTransforms:
 
 def matrix_of(position: object, orientation: object) -> Float64Array:
     """[4, 4] of a geometry_msgs Vector3 or Point and a Quaternion (which need not be of length 1)."""
-    q = np.array([getattr(orientation, name) for name in "xyzw"], np.float64)
-    x, y, z, w = q / max(float(np.linalg.norm(q)), 1e-12)
-    matrix = np.eye(4)
-    matrix[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    matrix[:3, 3] = [getattr(position, name) for name in "xyz"]
-    return matrix
+    return pose_matrix(*(np.array([getattr(part, name) for name in names]) for part, names in ((position, "xyz"), (orientation, "xyzw"))))

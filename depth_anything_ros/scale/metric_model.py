@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
 from depth_anything_ros import depth as depths
 from depth_anything_ros.scale.camera import estimated, of_picture
 from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
-from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Scale, UInt8Array, Wanted
+from depth_anything_ros.types import DepthKind, Float32Array, Frame, InfersDepth, Prediction, Scale, Wanted
 
 SKY_THRESHOLD = 0.3
 _ENOUGH_PIXELS = 10
@@ -19,20 +18,6 @@ _NEAREST_METRIC, _NEAREST = 1e-2, 1e-3
 
 RunInBackground = Callable[[Callable[[], None]], bool]
 """Takes a job and runs it some time later, or at once; False if another one is still at work."""
-
-
-class MetricNet(Protocol):
-    """The slow network."""
-
-    def infer(
-        self,
-        pixels: UInt8Array,
-        *,
-        bgr: bool = False,
-        intrinsics: Intrinsics | None = None,
-        wanted: Wanted = Wanted(),
-        fill_sky: bool = True,
-    ) -> Prediction: ...
 
 
 def nested_scale(
@@ -59,7 +44,7 @@ class MetricModelSource:
     least = 1
     kinds = frozenset({DepthKind.RELATIVE_DEPTH})
 
-    def __init__(self, net: Callable[[], MetricNet], every: int, run: RunInBackground, focal: str = "model") -> None:
+    def __init__(self, net: Callable[[], InfersDepth], every: int, run: RunInBackground, focal: str = "model") -> None:
         """net: gives the loaded network, in the background. every: frames from one keyframe to the next.
 
         focal: whose focal length makes the metres, see `ScaleOptions`; where that one is not known, the other serves.
