@@ -61,15 +61,17 @@ def main() -> None:
     parser.add_argument("height", type=int)
     parser.add_argument("threads", type=int)
     parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--instruction-set", default="")
     args = parser.parse_args()
     from depth_anything_ros import Engine, _native
 
     pixels = picture(args.width, args.height)
     wanted = Wanted(confidence=True, sky=True, pose=False)
     start = time.perf_counter()
-    with Engine.load(args.model, threads=args.threads, resolution=max(args.width, args.height), exact=args.exact) as engine:
+    options = {"threads": args.threads, "resolution": max(args.width, args.height), "exact": args.exact}
+    with Engine.load(args.model, **options, instruction_set=args.instruction_set) as engine:
         loaded = time.perf_counter() - start
-        facts = {"ggml": _native.ggml_version, "load_ms": f"{1e3 * loaded:.0f}"}
+        facts = {"ggml": _native.ggml_version, "kernels": engine.info.instruction_set, "load_ms": f"{1e3 * loaded:.0f}"}
         serve(facts, lambda: engine.infer(pixels, wanted=wanted, fill_sky=False).depth)
 
 

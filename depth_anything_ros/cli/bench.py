@@ -26,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
     parser.add_argument("--exact", action="store_true", help="compute a quantised --model in floats too")
+    parser.add_argument(
+        "--instruction-set", default="", metavar="NAME", help="of this engine, such as avx2 (default: the best one of the machine)"
+    )
     parser.add_argument("--against", default="", help="of an official --model: torch, torch-full, onnxruntime, openvino; comma separated")
     parser.add_argument("--beside-busy", action="store_true", help="race again beside a process that keeps one core busy")
     parser.add_argument("--study", default="", help="instead of the race, comma separated: parts, growth, load, around")
@@ -72,6 +75,7 @@ def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -
     for threads in _threads(args.threads):
         engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads)]
         engine += ["--exact"] if args.exact else []
+        engine += ["--instruction-set", args.instruction_set] if args.instruction_set else []
         contenders.append(Contender("this engine", threads, engine))
         for rival in filter(None, args.against.split(",")):
             command = [str(args.rival_python), str(args.rival_script), rival, args.model, *numbers, str(threads)]

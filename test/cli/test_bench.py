@@ -1,5 +1,6 @@
 """The bench verb: a whole run with a tiny model, its protocol with a made-up rival, and wrong options."""
 
+import platform
 import re
 import sys
 import textwrap
@@ -71,8 +72,11 @@ def test_a_busy_machine_is_reported(rival, monkeypatch):
 @pytest.mark.native
 def test_whole_run(tmp_path, capsys):
     model = write_toy_model(tmp_path, SMALLEST_ANY_VIEW)
-    assert main(["bench", "--model", str(model), "--size", "42x28", "--threads", "1,2", "--rounds", "2"]) == 0
+    plainest = "neon" if platform.machine() == "aarch64" else "sse42"
+    size = ["--size", "42x28", "--threads", "1,2", "--rounds", "2"]
+    assert main(["bench", "--model", str(model), *size, "--instruction-set", plainest]) == 0
     output = capsys.readouterr().out
+    assert output.count(f"kernels {plainest}") == 2
     assert len(re.findall(r"^this engine +[12] +[\d.]+ +[\d.]+ +[\d.]+ +1\.000 +\d+ +- +\d/2$", output, re.MULTILINE)) == 2
 
 
