@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compile our sources and a few of ggml's CUDA sources for a GPU preset, without a GPU: ``cuda_check.py FOLDER PRESET [SOURCE.cu ...]``.
 
-Needs nvcc. cuBLAS's headers come from its wheel on PyPI where the toolkit has none. Nothing is linked: a whole build is ``cmake --preset``.
-FOLDER keeps the headers and the build, so that a second run compiles what changed. Standard library only.
+Needs nvcc, and for a Jetson's preset on another machine g++-aarch64-linux-gnu. cuBLAS's headers (a download of 400 MB) and Arm's CUDA
+runtime come from their wheels on PyPI, of nvcc's release. Nothing of it is linked: a whole build is ``cmake --preset``. FOLDER keeps the
+headers and the builds, so that a second run compiles what changed. Standard library only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parent.parent / "native"
 SOURCES = ("norm.cu", "softmax.cu", "upscale.cu", "im2col.cu")  # what the network's own steps run on
+ARM_PLATFORM = ("--only-binary=:all:", "--platform=manylinux2014_aarch64")
 
 
 def main(arguments: list[str]) -> int:
@@ -29,9 +31,10 @@ def main(arguments: list[str]) -> int:
         print("nvcc is missing: install the CUDA toolkit (12 or 13).", file=sys.stderr)
         return 1
     folder, preset, sources = Path(arguments[0]).resolve(), arguments[1], tuple(arguments[2:]) or SOURCES
+    folder.mkdir(parents=True, exist_ok=True)
     build = folder / preset
     _run("cmake", "-S", NATIVE, "--preset", preset, "-B", build, "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=OFF", "-DDA_BUILD_PYTHON=OFF",
-         *_toolkit(folder, nvcc), *_cross(preset))  # fmt: skip
+         *_toolkit(folder, nvcc, preset))  # fmt: skip
     _run("cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", *_objects(build, sources))
     print(f"{preset}: the engine and {', '.join(sources)} compile.")
     return 0
@@ -45,43 +48,53 @@ def _objects(build: Path, sources: tuple[str, ...]) -> list[str]:
     return ours + theirs
 
 
-def _toolkit(folder: Path, nvcc: str) -> list[str]:
-    """CMake's arguments for cuBLAS where the toolkit is without it: headers from the wheel, and a library that is never linked."""
-    release = re.search(r"release (\d+)\.(\d+)", subprocess.check_output([nvcc, "--version"], text=True))
-    if release is None:
-        raise SystemExit(f"{nvcc} --version does not say its release.")
-    include = folder / "cublas" / "include"
-    if not (include / "cublas_v2.h").is_file():
-        _fetch_headers(include, f"{release[1]}.{release[2]}")
-    library = folder / "cublas" / "libcublas.so"
+def _toolkit(folder: Path, nvcc: str, preset: str) -> list[str]:
+    """CMake's arguments for what the toolkit is without: cuBLAS's headers, with a library that is never linked, and Arm's CUDA runtime.
+
+    For another machine the cross compiler is nvcc's host compiler, and CMake's own tests of the two link that runtime.
+    """
+    release = _told(r"release (\d+\.\d+)", nvcc, "--version")
+    headers = _from_wheel("nvidia-cublas", release, r"/include/[^/]+\.h(pp)?$", folder / "cublas")
+    library = folder / "libcublas.so"
     library.touch()
-    names = ("cublas", "cublasLt", "cuda_driver")
-    return [
-        f"-DCMAKE_CUDA_FLAGS=-isystem {include}",
-        f"-DCMAKE_CXX_FLAGS=-isystem {include}",
-        *(f"-DCUDA_{name}_LIBRARY={library}" for name in names),
-    ]
+    arguments = [f"-DCUDA_{name}_LIBRARY={library}" for name in ("cublas", "cublasLt", "cuda_driver")]
+    flags = f"-isystem {headers}"
+    if preset.startswith("l4t") and os.uname().machine != "aarch64":
+        toolkit = _told(r"TOP=(.+)", nvcc, "--dryrun", "none.cu")
+        runtime = _from_wheel("nvidia-cuda-runtime", release, r"/lib/[^/]+\.a$", folder / "runtime-aarch64", ARM_PLATFORM)
+        arguments += [
+            f"-DCMAKE_TOOLCHAIN_FILE={NATIVE / 'cmake' / 'toolchains' / 'aarch64-linux-gnu.cmake'}",
+            f"-DCMAKE_FIND_ROOT_PATH={toolkit}",
+            "-DCMAKE_CUDA_HOST_COMPILER=aarch64-linux-gnu-g++",
+        ]
+        # nvcc looks for them under targets/, where this machine's toolkit has its own machine only.
+        cuda_flags = f"{flags} -isystem {toolkit}/include -isystem {toolkit}/include/cccl -L{runtime}"
+        return [*arguments, f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_CUDA_FLAGS={cuda_flags}"]
+    return [*arguments, f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_CUDA_FLAGS={flags}"]
 
 
-def _fetch_headers(include: Path, release: str) -> None:
-    print(f"Fetching the headers of cuBLAS {release} (a download of 400 MB) ...", flush=True)
-    with tempfile.TemporaryDirectory() as work:
-        _run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", work, f"nvidia-cublas=={release}.*")
-        include.mkdir(parents=True, exist_ok=True)
+def _told(pattern: str, *command: str) -> str:
+    """What `pattern` finds in what nvcc says."""
+    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    found = re.search(pattern, said)
+    if found is None:
+        raise SystemExit(f"{' '.join(command)} says nothing like {pattern!r}: {said[:2000]}")
+    return found[1]
+
+
+def _from_wheel(package: str, release: str, wanted: str, folder: Path, platform: tuple[str, ...] = ()) -> Path:
+    """The files of a wheel whose paths `wanted` finds, flat in `folder`, which is kept once it is complete."""
+    if folder.is_dir():
+        return folder
+    print(f"Fetching {package} {release} ...", flush=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        _run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *platform, "--dest", work, f"{package}=={release}.*")
+        (Path(work) / "files").mkdir()
         with zipfile.ZipFile(next(Path(work).glob("*.whl"))) as wheel:
-            for name in wheel.namelist():
-                if "/include/" in name and name.endswith((".h", ".hpp")):
-                    (include / Path(name).name).write_bytes(wheel.read(name))
-
-
-def _cross(preset: str) -> list[str]:
-    """On another machine than the preset's: the cross compiler, also as nvcc's host compiler."""
-    if not preset.startswith("l4t") or os.uname().machine == "aarch64":
-        return []
-    return [
-        f"-DCMAKE_TOOLCHAIN_FILE={NATIVE / 'cmake' / 'toolchains' / 'aarch64-linux-gnu.cmake'}",
-        "-DCMAKE_CUDA_HOST_COMPILER=aarch64-linux-gnu-g++",
-    ]
+            for name in filter(re.compile(wanted).search, wheel.namelist()):
+                (Path(work) / "files" / Path(name).name).write_bytes(wheel.read(name))
+        (Path(work) / "files").rename(folder)
+    return folder
 
 
 def _run(*command: str | Path) -> None:
