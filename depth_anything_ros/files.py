@@ -67,6 +67,17 @@ def read_pictures(path: Path) -> Iterator[tuple[str, UInt8Array]]:
         raise InputError("input.file", f"{path} is no video that OpenCV can decode.")
 
 
+def count_pictures(path: Path) -> int:
+    """How many pictures `read_pictures` will give, by what a video says of itself: an estimate, and 0 where it does not know."""
+    if path.suffix.lower() not in VIDEO_SUFFIXES:
+        return 1
+    capture = cv2.VideoCapture(str(path))
+    try:
+        return max(int(capture.get(cv2.CAP_PROP_FRAME_COUNT)), 0)
+    finally:
+        capture.release()
+
+
 def write_png(path: Path, values: NDArray[np.uint8] | NDArray[np.uint16]) -> None:
     """A PNG of uint8 RGB [H, W, 3], uint8 or uint16 [H, W]. Raises InputError ``input.file`` when it cannot be written."""
     picture = cv2.cvtColor(values, cv2.COLOR_RGB2BGR) if values.ndim == 3 else values

@@ -13,6 +13,7 @@ is in metres), pose (JSON: the camera as the model sees it). For other programs,
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,10 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
-    from depth_anything_ros.files import find_pictures, make_folder
+    from depth_anything_ros.files import count_pictures, find_pictures, make_folder
     from depth_anything_ros.geometry import centred_intrinsics
     from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.pipeline import ProcessingOptions, process
+    from depth_anything_ros.progress import Progress
     from depth_anything_ros.types import Frame
 
     if unknown := [name for name in arguments.formats if name not in FORMATS]:
@@ -58,13 +60,19 @@ def run(arguments: argparse.Namespace) -> int:
     with Engine.load(arguments.model, **chosen) as engine:
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
             print(doubt, flush=True)
+        total = sum(count_pictures(path) for path in paths)
+        progress = Progress(sys.stderr if sys.stderr.isatty() and total > 1 else None)
+        progress.begin(total, 0)
         for name, path, pixels in _pictures(paths):
             height, width = pixels.shape[:2]
             camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
             products = process(Frame(pixels, False, camera, 0, ""), engine, options)
             _write(arguments.output / name, path.name, products, arguments.formats)
+            progress.clear()
             unit = "metres" if products.metric else products.prediction.kind.value
             print(f"{path} -> {name}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
+            progress.advance(1)
+        progress.end()
     return 0
 
 

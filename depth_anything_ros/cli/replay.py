@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from depth_anything_ros.replay.progress import Progress
+    from depth_anything_ros.progress import Progress
     from depth_anything_ros.replay.run import replay
     from depth_anything_ros.replay.source import SourceOptions
 

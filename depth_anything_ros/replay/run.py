@@ -12,11 +12,11 @@ from pathlib import Path
 from depth_anything_ros import __version__
 from depth_anything_ros.errors import DepthAnythingError, InputError
 from depth_anything_ros.models.cache import resolve_model
+from depth_anything_ros.progress import Progress
 from depth_anything_ros.replay.cameras import Camera, find_cameras
 from depth_anything_ros.replay.journal import Journal
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import Plan, make_plan
-from depth_anything_ros.replay.progress import Progress
 from depth_anything_ros.replay.segment import SegmentResult
 from depth_anything_ros.replay.source import SourceOptions, open_source
 from depth_anything_ros.replay.workers import Job, LoadEngine, run_here, run_processes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import cv2
@@ -180,6 +182,28 @@ def test_every_picture_of_a_video(tmp_path: Path, photo: np.ndarray) -> None:
             np.testing.assert_allclose(found, engine.infer(frame).depth, rtol=0.05)  # the codec's own colours are near
     clip.write_bytes(clip.read_bytes()[:200])
     assert infer(clip, "--model", model, "-o", tmp_path / "out") == 4
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_many_pictures_show_a_bar_on_a_terminal_alone(
+    tmp_path: Path, picture: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--model", any_view_model(tmp_path), "-o", tmp_path / "out", "--formats", "pfm", "--threads", "1"]
+    terminal = Terminal()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        assert infer(picture, *arguments) == 0
+        assert terminal.getvalue() == ""
+        assert infer(picture, picture, picture, *arguments) == 0
+    lines = terminal.getvalue().split("\r")
+    assert lines[-1].startswith("[########################] 3/3 frames") and lines[-1].endswith("\n")
+    assert capsys.readouterr().out.count(" -> ") == 4  # a line for each picture, which the bar leaves alone
+    assert infer(picture, picture, *arguments) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_metric_network_gives_another_its_metres(

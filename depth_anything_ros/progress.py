@@ -1,4 +1,4 @@
-"""How far a replay is: frames, frames per second, time to go."""
+"""How far a long run is: frames, frames per second, time to go."""
 
 from __future__ import annotations
 
@@ -28,10 +28,16 @@ class Progress:
 
     def advance(self, count: int) -> None:
         self._done += count
+        self._total = max(self._total, self._done)  # a video's own count is an estimate
         now = time.monotonic()
         if now - self._shown >= self._period:
             self._shown = now
             self._show(now)
+
+    def clear(self) -> None:
+        """Take the bar away, so that something else can be printed where it was; the next advance shows it again."""
+        if self._terminal:
+            self._print("\r\x1b[K", "")
 
     def end(self) -> None:
         if self._terminal and self._total:
