@@ -19,7 +19,7 @@ help:
 	@echo "make test              all fast checks: lint, C++ tests under sanitizers, Python and ROS tests"
 	@echo "make test-all          the same and the slow ones, parity included"
 	@echo "make arm64-test        the C++ tests for 64-bit Arm; on another machine cross-built, under qemu"
-	@echo "make cuda-check        compile our sources and some of ggml's for CUDA, without a GPU (needs nvcc)"
+	@echo "make cuda-check        compile our sources and some of ggml's for CUDA, without a GPU, for x86_64 and Jetson (needs nvcc)"
 	@echo "make wheels            portable wheels of this Python for x86_64 and aarch64, in build/wheels"
 	@echo "make legs              the tests with other Pythons and the libraries of Ubuntu 22.04 and 24.04"
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
@@ -89,6 +89,7 @@ arm64-test:
 cuda-check:
 	@$(PYTHON) tools/environment.py $(VENV) build
 	@$(IN_VENV) python tools/cuda_check.py .local/cuda x86-cuda
+	@$(IN_VENV) python tools/cuda_check.py .local/cuda l4t-arm64-cuda
 
 wheels:
 	@$(PYTHON) tools/environment.py $(VENV) build
