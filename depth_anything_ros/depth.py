@@ -46,13 +46,13 @@ def resize(values: Float32Array, width: int, height: int) -> Float32Array:
     return np.asarray(cv2.resize(values, (width, height), interpolation=cv2.INTER_LINEAR), np.float32).reshape(height, width)
 
 
-def resize_mask(mask: UInt8Array, width: int, height: int) -> UInt8Array:
-    """uint8 [h, w] to [height, width], each pixel that of its centre."""
+def resize_mask(mask: UInt8Array, width: int, height: int, stride: int = 1) -> UInt8Array:
+    """uint8 [h, w] to [height, width], each pixel that of its centre; of that every `stride`-th pixel of every `stride`-th row."""
     if mask.shape == (height, width):
-        return mask
-    rows = (2 * np.arange(height) + 1) * mask.shape[0] // (2 * height)
-    columns = (2 * np.arange(width) + 1) * mask.shape[1] // (2 * width)
-    return np.asarray(mask[rows[:, np.newaxis], columns])
+        return mask[::stride, ::stride]
+    rows = (2 * np.arange(0, height, stride) + 1) * mask.shape[0] // (2 * height)
+    columns = (2 * np.arange(0, width, stride) + 1) * mask.shape[1] // (2 * width)
+    return np.asarray(mask.take(columns, axis=1).take(rows, axis=0))
 
 
 def confidence_from(raw: Float32Array) -> Float32Array:

@@ -128,7 +128,7 @@ def project(
     z = depth[::stride, ::stride].copy()
     z[~((z > 0.0) & (z <= min(farthest, float(np.finfo(np.float32).max))))] = np.nan
     if without is not None:
-        z[resize_mask(without, width, height)[::stride, ::stride] > 0] = np.nan
+        z[resize_mask(without, width, height, stride) > 0] = np.nan
     # Pinhole rays are separable: one factor per column and one per row, too small to be worth a cache.
     ray_x = ((np.arange(0, width, stride) - intrinsics.cx) / intrinsics.fx).astype(np.float32)
     ray_y = ((np.arange(0, height, stride) - intrinsics.cy) / intrinsics.fy).astype(np.float32)
@@ -138,10 +138,7 @@ def project(
     points["z"] = z
     if confidence is not None:
         points["confidence"] = confidence[::stride, ::stride]
-    colours = points.view(np.uint8).reshape(*z.shape, points.dtype.itemsize)[:, :, 12:16]
-    picture = _at_size(pixels, width, height)[::stride, ::stride]
-    colours[:, :, :3] = picture if bgr else picture[:, :, ::-1]
-    colours[:, :, 3] = 0
+    points.view("<u4").reshape(*z.shape, -1)[:, :, 3] = _packed(_at_size(pixels, width, height)[::stride, ::stride], bgr)
     return points
 
 
@@ -156,6 +153,16 @@ def pose_matrix(position: NDArray[np.float64], quaternion: NDArray[np.float64]) 
     ]
     matrix[:3, 3] = position
     return matrix
+
+
+def _packed(pixels: UInt8Array, bgr: bool) -> NDArray[np.uint32]:
+    """Colours [h, w] as the bytes b, g, r, 0. By shifts: NumPy copies strided pixels of three bytes one byte at a time."""
+    blue, red = (0, 2) if bgr else (2, 0)
+    packed = pixels[:, :, red].astype("<u4")
+    for channel in (1, blue):
+        packed <<= np.uint32(8)
+        packed |= pixels[:, :, channel]
+    return packed
 
 
 def _at_size(pixels: UInt8Array, width: int, height: int) -> UInt8Array:

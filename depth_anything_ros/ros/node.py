@@ -40,6 +40,7 @@ def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: requests.append(received))
     _keep_freed_memory()
+    _leave_cores_to_the_network()
     code = _run(load_engine, check_model, args, lambda: bool(requests))
     for number in (signal.SIGINT, signal.SIGTERM):
         # The interpreter gives up our handlers before it is gone; a second Ctrl-C must not turn a clean end into a kill.
@@ -61,6 +62,13 @@ def _keep_freed_memory() -> None:
     if mallopt is not None:  # not in other C libraries
         for name, value in ((_M_MMAP_THRESHOLD, 32 << 20), (_M_TRIM_THRESHOLD, 128 << 20)):
             mallopt(name, value)
+
+
+def _leave_cores_to_the_network() -> None:
+    """Have OpenCV work on the calling thread alone: its workers wake and wait for tasks that are smaller than that, beside the network's."""
+    import cv2
+
+    cv2.setNumThreads(1)
 
 
 def load_native(options: NodeOptions) -> NodeEngine:
