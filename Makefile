@@ -17,9 +17,9 @@ CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
 	@echo "make test              all fast checks: lint, C++ tests under sanitizers, Python and ROS tests"
-	@echo "make test-all          the same and the slow ones, parity included"
+	@echo "make test-all          the same and the slow ones: parity, arm64-test, cuda-check, legs, wheels"
 	@echo "make arm64-test        the C++ tests for 64-bit Arm; on another machine cross-built, under qemu"
-	@echo "make cuda-check        compile our sources and some of ggml's for CUDA, without a GPU, for x86_64 and Jetson (needs nvcc)"
+	@echo "make cuda-check        compile our sources and some of ggml's for CUDA, without a GPU, for x86_64 and Jetson (needs g++-aarch64-linux-gnu)"
 	@echo "make wheels            portable wheels of this Python for x86_64 and aarch64, in build/wheels"
 	@echo "make legs              the tests with other Pythons and the libraries of Ubuntu 22.04 and 24.04"
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
@@ -46,6 +46,7 @@ demo: build
 
 test: lint native-test python-test
 
+# The wheels are built and tried by the slow tests (test/packaging/test_wheels.py).
 test-all: test parity arm64-test cuda-check legs
 	@echo "== slow tests"
 	@$(IN_VENV) python -m pytest -m slow --junitxml=build/slow-tests.xml

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compile our sources and a few of ggml's CUDA sources for a GPU preset, without a GPU: ``cuda_check.py FOLDER PRESET [SOURCE.cu ...]``.
 
-Needs nvcc, and for a Jetson's preset on another machine g++-aarch64-linux-gnu. cuBLAS's headers (a download of 400 MB) and Arm's CUDA
-runtime come from their wheels on PyPI, of nvcc's release. Nothing of it is linked: a whole build is ``cmake --preset``. FOLDER keeps the
-headers and the builds, so that a second run compiles what changed. Standard library only.
+nvcc is the one on the path, or comes from PyPI; so do cuBLAS's headers (a download of 400 MB) and Arm's CUDA runtime, of nvcc's release. A
+Jetson's preset needs g++-aarch64-linux-gnu on another machine. Nothing of ours is linked: a whole build is ``cmake --preset``. FOLDER keeps
+what was fetched and the builds, so that a second run compiles what changed. Standard library only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parent.parent / "native"
 SOURCES = ("norm.cu", "softmax.cu", "upscale.cu", "im2col.cu")  # what the network's own steps run on
+RELEASE = "13.0"
+COMPILER = ("cuda-nvcc", "cuda-crt", "nvvm", "cuda-cccl", "cuda-runtime")
 ARM_PLATFORM = ("--only-binary=:all:", "--platform=manylinux2014_aarch64")
 
 
@@ -26,15 +28,11 @@ def main(arguments: list[str]) -> int:
     if len(arguments) < 2:
         print("usage: cuda_check.py FOLDER PRESET [SOURCE.cu ...]", file=sys.stderr)
         return 2
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        print("nvcc is missing: install the CUDA toolkit (12 or 13).", file=sys.stderr)
-        return 1
     folder, preset, sources = Path(arguments[0]).resolve(), arguments[1], tuple(arguments[2:]) or SOURCES
     folder.mkdir(parents=True, exist_ok=True)
     build = folder / preset
     _run("cmake", "-S", NATIVE, "--preset", preset, "-B", build, "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=OFF", "-DDA_BUILD_PYTHON=OFF",
-         *_toolkit(folder, nvcc, preset))  # fmt: skip
+         *_toolkit(folder, _compiler(folder), preset))  # fmt: skip
     _run("cmake", "--build", build, "--parallel", str(len(os.sched_getaffinity(0))), "--target", *_objects(build, sources))
     print(f"{preset}: the engine and {', '.join(sources)} compile.")
     return 0
@@ -48,29 +46,40 @@ def _objects(build: Path, sources: tuple[str, ...]) -> list[str]:
     return ours + theirs
 
 
+def _compiler(folder: Path) -> str:
+    """nvcc of this machine, or of the wheels."""
+    if found := shutil.which("nvcc"):
+        return found
+    nvcc = folder / "toolkit" / "nvidia" / "cu13" / "bin" / "nvcc"
+    if not nvcc.is_file():
+        print(f"Fetching nvcc {RELEASE} ...", flush=True)
+        _run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder / "toolkit",
+             *(f"nvidia-{name}=={RELEASE}.*" for name in COMPILER))  # fmt: skip
+    return str(nvcc)
+
+
 def _toolkit(folder: Path, nvcc: str, preset: str) -> list[str]:
-    """CMake's arguments for what the toolkit is without: cuBLAS's headers, with a library that is never linked, and Arm's CUDA runtime.
+    """CMake's arguments for nvcc, cuBLAS's headers, Arm's CUDA runtime, and an empty file for the libraries, which are not linked.
 
     For another machine the cross compiler is nvcc's host compiler, and CMake's own tests of the two link that runtime.
     """
-    release = _told(r"release (\d+\.\d+)", nvcc, "--version")
-    headers = _from_wheel("nvidia-cublas", release, r"/include/[^/]+\.h(pp)?$", folder / "cublas")
-    library = folder / "libcublas.so"
+    release, root = _told(r"release (\d+\.\d+)", nvcc, "--version"), _told(r"TOP=(.+)", nvcc, "--dryrun", "none.cu")
+    suffix = "-cu12" if release.startswith("12.") else ""
+    headers = _from_wheel(f"nvidia-cublas{suffix}", release, r"/include/[^/]+\.h(pp)?$", folder / "cublas")
+    library, runtime = folder / "libcublas.so", Path(root) / "lib"
     library.touch()
-    arguments = [f"-DCUDA_{name}_LIBRARY={library}" for name in ("cublas", "cublasLt", "cuda_driver")]
-    flags = f"-isystem {headers}"
+    names = ("cudart", "cublas", "cublasLt", "cuda_driver")
+    arguments = [f"-DCMAKE_CUDA_COMPILER={nvcc}", f"-DCUDA_CUDART={library}", *(f"-DCUDA_{name}_LIBRARY={library}" for name in names)]
     if preset.startswith("l4t") and os.uname().machine != "aarch64":
-        toolkit = _told(r"TOP=(.+)", nvcc, "--dryrun", "none.cu")
-        runtime = _from_wheel("nvidia-cuda-runtime", release, r"/lib/[^/]+\.a$", folder / "runtime-aarch64", ARM_PLATFORM)
+        runtime = _from_wheel(f"nvidia-cuda-runtime{suffix}", release, r"/lib/[^/]+\.a$", folder / "runtime-aarch64", ARM_PLATFORM)
         arguments += [
             f"-DCMAKE_TOOLCHAIN_FILE={NATIVE / 'cmake' / 'toolchains' / 'aarch64-linux-gnu.cmake'}",
-            f"-DCMAKE_FIND_ROOT_PATH={toolkit}",
+            f"-DCMAKE_FIND_ROOT_PATH={root}",
             "-DCMAKE_CUDA_HOST_COMPILER=aarch64-linux-gnu-g++",
         ]
-        # nvcc looks for them under targets/, where this machine's toolkit has its own machine only.
-        cuda_flags = f"{flags} -isystem {toolkit}/include -isystem {toolkit}/include/cccl -L{runtime}"
-        return [*arguments, f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_CUDA_FLAGS={cuda_flags}"]
-    return [*arguments, f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_CUDA_FLAGS={flags}"]
+    # nvcc itself looks for these under targets/, which wheels are without, and others have for their own machine only.
+    cuda_flags = f"-isystem {headers} -isystem {root}/include -isystem {root}/include/cccl -L{runtime}"
+    return [*arguments, f"-DCMAKE_CXX_FLAGS=-isystem {headers}", f"-DCMAKE_CUDA_FLAGS={cuda_flags}"]
 
 
 def _told(pattern: str, *command: str) -> str:

@@ -1,4 +1,4 @@
-"""The definitions of the public CI and of the containers: valid by their schemas, and calling what exists."""
+"""The definitions of the public CI and of the containers: valid by their schemas and linters, and calling what exists."""
 
 import re
 import subprocess
@@ -20,6 +20,12 @@ def test_fits_its_schema(schema, path):
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_shell_scripts_are_sound():
+    scripts = [ROOT / ".ci" / "run", *(ROOT / "docker").glob("*.sh")]
+    done = subprocess.run([Path(sys.executable).with_name("shellcheck"), *scripts], capture_output=True, text=True)
+    assert len(scripts) == 3 and done.returncode == 0, done.stdout
 
 
 def test_calls_make_targets_that_exist():
