@@ -22,6 +22,7 @@ from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.seeded import write_seeded
 from depth_anything_ros.geometry import centred_intrinsics
 from depth_anything_ros.pipeline import predict
+from depth_anything_ros.process import prepare_process
 from depth_anything_ros.replay.cameras import find_cameras
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import make_plan
@@ -52,6 +53,7 @@ def _race(arguments: argparse.Namespace, folder: Path) -> None:
         model = folder / "model.gguf"
         write_seeded(model, OFFICIAL_MODELS[arguments.model])
     node = NodeOptions(model=str(model), threads=arguments.threads)
+    prepare_process()
     engine = load_native(node)
     shots = _shots(arguments.frames, *arguments.size)
     write_camera_bag(folder / "bag", shots, rate=10.0)
@@ -60,7 +62,7 @@ def _race(arguments: argparse.Namespace, folder: Path) -> None:
     frames = [Frame(shot.rgb, False, shot.intrinsics, 0, "camera") for shot in shots]
     with open_source(SourceOptions(folder / "bag")) as source:
         plan = make_plan(source, find_cameras(source, options), options)
-        runner = SegmentRunner(plan, options, source, engine)
+        runner = SegmentRunner(plan, options, source, engine, load_native)
 
         def bare() -> None:
             for frame in frames:

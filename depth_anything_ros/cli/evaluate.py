@@ -25,7 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--align",
         default="auto",
         metavar="HOW",
-        help="scale first: none, recording, frame; auto (default): only where there are no metres",
+        help="fit to the truth first: none, recording, frame; auto (default): none for metres, recording for relative depth, frame for "
+        "inverse depth",
+    )
+    add(
+        "--values",
+        default="auto",
+        metavar="WHAT",
+        help="what relative values are: depth (fitted by a factor), inverse (depth; by scale and shift); auto (default): told by the truth",
     )
     add("--bands", type=float, nargs="+", default=BANDS, metavar="M", help="borders of the bands of distance (default 0 2 5 10 20 50 100)")
     add("--tolerance", type=float, default=0.0, metavar="S", help="seconds between a depth and its truth (default 0: the same stamp)")
@@ -45,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             truth_bag=arguments.truth_bag,
             depth=arguments.depth,
             align=arguments.align,
+            values=arguments.values,
             bands=tuple(arguments.bands),
             tolerance=arguments.tolerance,
         )

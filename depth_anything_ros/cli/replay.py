@@ -41,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="output topics, such as depth/image_rect points; all; default: neither clouds nor colours",
     )
+    add(
+        "--remap",
+        action="append",
+        default=[],
+        metavar="NAME:=TOPIC",
+        help="topic of the recording that the node's input is, such as scale/points:=/lidar/points (sources of the scale)",
+    )
     add("--every", type=int, default=1, metavar="N", help="process every n-th picture")
     add("--from", dest="start", type=float, default=0.0, metavar="S", help="begin S seconds after the begin of the recording")
     add("--to", dest="stop", type=float, metavar="S", help="end S seconds after the begin of the recording")
@@ -83,7 +90,7 @@ def _options(arguments: argparse.Namespace) -> ReplayOptions:
     from depth_anything_ros.replay.options import ReplayOptions
     from depth_anything_ros.replay.parameter_file import read_options
 
-    overrides = _overrides(arguments.param)
+    overrides = dict(_pairs("--param", arguments.param))
     if arguments.model:
         overrides["model"] = repr(arguments.model)
     node, unknown = read_options(arguments.params_file, overrides, f"{arguments.namespace or ''}/{NODE_NAME}")
@@ -96,6 +103,7 @@ def _options(arguments: argparse.Namespace) -> ReplayOptions:
         namespace=arguments.namespace,
         keep=tuple(arguments.keep),
         outputs=tuple(arguments.outputs),
+        remaps=tuple(_pairs("--remap", arguments.remap)),
         every=arguments.every,
         start=arguments.start,
         stop=arguments.stop,
@@ -106,11 +114,11 @@ def _options(arguments: argparse.Namespace) -> ReplayOptions:
     )
 
 
-def _overrides(texts: list[str]) -> dict[str, str]:
-    pairs = [text.partition(":=") for text in texts]
-    if wrong := [text for text, (name, sign, _) in zip(texts, pairs) if not (name and sign)]:
-        raise OptionError("option.range", f"--param {wrong[0]}: expected NAME:=VALUE.")
-    return {name: value for name, _, value in pairs}
+def _pairs(flag: str, texts: list[str]) -> list[tuple[str, str]]:
+    parts = [text.partition(":=") for text in texts]
+    if wrong := [text for text, (name, sign, _) in zip(texts, parts) if not (name and sign)]:
+        raise OptionError("option.range", f"{flag} {wrong[0]}: expected NAME:=VALUE.")
+    return [(name, value) for name, _, value in parts]
 
 
 def _show(summary: Summary) -> None:

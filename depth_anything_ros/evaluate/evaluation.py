@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros.errors import InputError, OptionError
-from depth_anything_ros.evaluate.metrics import Drift, ErrorSums, in_band, known_truth, scale_of
+from depth_anything_ros.evaluate.alignment import Fit, FitSums, factor_of, fit_of
+from depth_anything_ros.evaluate.metrics import Drift, ErrorSums, in_band, known_truth
 from depth_anything_ros.evaluate.pairing import Arrival, pair
-from depth_anything_ros.evaluate.transforms import Transforms
 from depth_anything_ros.evaluate.truth import at_size, points_of, projected
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import BagMessage, BagReader
@@ -25,11 +25,13 @@ from depth_anything_ros.ros.calibration import sibling
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.sensor_values import depth_values
+from depth_anything_ros.ros.transform_tree import TransformTree
 from depth_anything_ros.types import Float32Array, Intrinsics
 
 IMAGE, CLOUD, INFO, TF = "sensor_msgs/msg/Image", "sensor_msgs/msg/PointCloud2", "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage"
 DEPTH_NAMES = ("depth/image_rect", "depth/image_raw", "relative/image")
 ALIGNMENTS = ("auto", "none", "recording", "frame")
+VALUES = ("auto", "depth", "inverse")
 Numbers = dict[str, float]
 _PATIENCE_NS = 500_000_000
 """So late may transforms and calibrations be recorded."""
@@ -49,15 +51,22 @@ class EvaluationOptions:
     depth: str = ""
     """Topic; empty takes the only one that there is."""
     align: str = "auto"
-    """Scale before comparing: ``none``, one of the ``recording``, one of each ``frame``; ``auto``: none for metres, else recording."""
+    """Fit before comparing: ``none``, one of the ``recording``, one of each ``frame``.
+
+    ``auto``: none for metres, recording for relative depth, frame for inverse depth, whose shift is another one in each picture.
+    """
+    values: str = "auto"
+    """What relative values are: ``depth`` (fitted by a factor), ``inverse`` depth (by factor and shift); ``auto``: told by the truth."""
     bands: tuple[float, ...] = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-    """Borders of the bands of distance, metres."""
+    """Borders of the bands of distance, metres; the last one is also the farthest depth that inverse depth is fitted to."""
     tolerance: float = 0.0
     """Seconds between a depth and its truth."""
 
     def __post_init__(self) -> None:
         if self.align not in ALIGNMENTS:
             raise OptionError("option.range", f"align {self.align!r} must be one of {', '.join(ALIGNMENTS)}.")
+        if self.values not in VALUES:
+            raise OptionError("option.range", f"values {self.values!r} must be one of {', '.join(VALUES)}.")
         if len(self.bands) < 2 or any(low >= high for low, high in zip(self.bands, self.bands[1:])) or self.bands[0] < 0.0:
             raise OptionError("option.range", f"bands {' '.join(f'{one:g}' for one in self.bands)} must be two or more rising distances.")
         if not 0.0 <= self.tolerance < math.inf:
@@ -69,8 +78,8 @@ class FrameErrors:
     """Of one depth map."""
 
     stamp_ns: int
-    scale: float
-    """That would fit it best: median of true over predicted depth."""
+    fit: Fit
+    """That suits it best."""
     numbers: Numbers
 
 
@@ -81,8 +90,10 @@ class Evaluation:
     depth: str
     truth: str
     align: str
-    scale: float
-    """That was applied to the whole recording; 1 without alignment, NaN when each frame had its own."""
+    fit: Fit
+    """That was applied to the whole recording; factor 1 without alignment, NaN when each frame had its own."""
+    farthest: float
+    """See `alignment.Fit.metres`."""
     frames: list[FrameErrors] = field(default_factory=list)
     unpaired: int = 0
     """Depth maps without truth."""
@@ -92,7 +103,7 @@ class Evaluation:
 
     @property
     def drift(self) -> Drift:
-        return Drift.of([frame.stamp_ns * 1e-9 for frame in self.frames], [frame.scale for frame in self.frames])
+        return Drift.of([frame.stamp_ns * 1e-9 for frame in self.frames], [frame.fit.factor for frame in self.frames])
 
 
 def evaluate(options: EvaluationOptions) -> Evaluation:
@@ -101,13 +112,8 @@ def evaluate(options: EvaluationOptions) -> Evaluation:
         bag = stack.enter_context(BagReader(options.bag))
         truths = bag if options.truth_bag is None else stack.enter_context(BagReader(options.truth_bag))
         comparison = _Comparison(bag, truths, options)
-        relative = comparison.depth.endswith(DEPTH_NAMES[-1])
-        align = ("recording" if relative else "none") if options.align == "auto" else options.align
-        scale = {"none": 1.0, "frame": math.nan}.get(align)
-        if scale is None:
-            scales = [scale_of(predicted, true) for _, predicted, true in comparison.pixels()]
-            scale = float(np.nanmedian(scales)) if np.isfinite(scales).any() else 1.0
-        result = Evaluation(comparison.depth, options.truth, align, scale)
+        align, fit = _fit(comparison, options)
+        result = Evaluation(comparison.depth, options.truth, align, fit, options.bands[-1])
         result.bands = {(low, high): ErrorSums() for low, high in zip(options.bands, options.bands[1:])}
         for stamp, predicted, true in comparison.pixels():
             _add(result, stamp, predicted, true)
@@ -118,9 +124,27 @@ def evaluate(options: EvaluationOptions) -> Evaluation:
     return result
 
 
-def _add(result: Evaluation, stamp: int, predicted: NDArray[np.float64], true: NDArray[np.float64]) -> None:
-    best = scale_of(predicted, true)
-    predicted = predicted * (best if result.align == "frame" else result.scale)
+def _fit(comparison: _Comparison, options: EvaluationOptions) -> tuple[str, Fit]:
+    """How the depth is brought to the truth, and the fit of the whole recording; NaN where each frame has its own."""
+    relative = comparison.depth.endswith(DEPTH_NAMES[-1])
+    if options.align == "none" or (options.align == "auto" and not relative):
+        return "none", Fit(1.0)
+    sums, factors = FitSums(), []
+    for _, values, true in comparison.pixels():
+        sums += FitSums.of(values, true)
+        factors.append(factor_of(values, true).factor)
+    inverse = relative and (sums.inverse if options.values == "auto" else options.values == "inverse")
+    align = options.align if options.align != "auto" else "frame" if inverse else "recording"
+    if align == "frame":
+        return align, Fit(math.nan, math.nan, inverse)
+    if inverse:
+        return align, sums.line()
+    return align, Fit(float(np.nanmedian(factors)) if np.isfinite(factors).any() else 1.0)
+
+
+def _add(result: Evaluation, stamp: int, values: NDArray[np.float64], true: NDArray[np.float64]) -> None:
+    best = fit_of(values, true, inverse=result.fit.inverse)
+    predicted = (best if result.align == "frame" else result.fit).metres(values, result.farthest)
     sums = ErrorSums.of(predicted, true)
     result.frames.append(FrameErrors(stamp, best, sums.numbers()))
     result.total += sums
@@ -145,7 +169,7 @@ class _Comparison:
         self.depth = options.depth or _only_depth(bag, options.truth if truths is bag else "")
         if self.depth not in bag.topics:
             raise OptionError("option.unknown", f"The bag has no topic {self.depth}.")
-        self._transforms = Transforms()
+        self._transforms = TransformTree()
         self._cameras: OrderedDict[int, Intrinsics | None] = OrderedDict()
         self._frame = ""
         self.problems: set[str] = set()
@@ -164,7 +188,7 @@ class _Comparison:
 
     def _arrivals(self) -> Iterator[Arrival[Float32Array, Any]]:
         info = sibling(self.depth)
-        self._transforms, self._cameras = Transforms(), OrderedDict()
+        self._transforms, self._cameras = TransformTree(), OrderedDict()
         for message in self._streams(info):
             kind = self._kind(message.topic, info)
             value = self._read(message, kind)
@@ -210,7 +234,7 @@ class _Comparison:
             self.problems.add(f"the depth comes without calibrated {sibling(self.depth)}, which the points are projected with")
             return None
         matrix = self._transforms.lookup(self._frame, truth.header.frame_id, stamp)
-        if matrix is None:
+        if not isinstance(matrix, np.ndarray):
             self.problems.add(f"no transform leads from {truth.header.frame_id} to {self._frame} at all of the times")
             return None
         points = self._guarded(lambda: points_of(truth))

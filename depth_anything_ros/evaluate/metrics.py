@@ -90,12 +90,6 @@ def known_truth(predicted: Float32Array, true: Float32Array) -> tuple[NDArray[np
     return predicted[known].astype(np.float64), true[known].astype(np.float64)
 
 
-def scale_of(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> float:
-    """The factor that brings predictions to the truth: median of the ratios; NaN without pixels."""
-    known = np.isfinite(predicted) & (predicted > 0.0)
-    return float(np.median(true[known] / predicted[known])) if known.any() else math.nan
-
-
 def in_band(true: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
     """Which true depths are in [low, high)."""
     return (true >= low) & (true < high)

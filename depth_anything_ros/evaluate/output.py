@@ -25,12 +25,13 @@ def table(evaluation: Evaluation) -> str:
 
 def write_csv(evaluation: Evaluation, path: Path) -> None:
     """A line per frame, then one per band, then one for all; columns of `metrics.NUMBERS`. Raises InputError."""
-    lines: list[list[object]] = [["what", "stamp_ns", "from", "to", "pixels", "scale", *NUMBERS]]
+    lines: list[list[object]] = [["what", "stamp_ns", "from", "to", "pixels", "scale", "shift", *NUMBERS]]
     for frame in evaluation.frames:
-        lines.append(["frame", frame.stamp_ns, "", "", "", repr(frame.scale), *_values(frame.numbers)])
+        lines.append(["frame", frame.stamp_ns, "", "", "", repr(frame.fit.factor), repr(frame.fit.shift), *_values(frame.numbers)])
     for (low, high), sums in evaluation.bands.items():
-        lines.append(["band", "", low, high, sums.pixels, "", *_values(sums.numbers())])
-    lines.append(["all", "", "", "", evaluation.total.pixels, repr(evaluation.scale), *_values(evaluation.total.numbers())])
+        lines.append(["band", "", low, high, sums.pixels, "", "", *_values(sums.numbers())])
+    fit = evaluation.fit
+    lines.append(["all", "", "", "", evaluation.total.pixels, repr(fit.factor), repr(fit.shift), *_values(evaluation.total.numbers())])
     try:
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(lines)
@@ -38,16 +39,23 @@ def write_csv(evaluation: Evaluation, path: Path) -> None:
         raise InputError("input.file", f"{path} cannot be written: {error.strerror}.") from error
 
 
+def about_fit(evaluation: Evaluation) -> str:
+    """How the depth was brought to the truth, in words."""
+    fit = evaluation.fit
+    if evaluation.align == "none":
+        return "no scale applied"
+    if evaluation.align == "frame":
+        return "inverse depth, each frame at its own scale and shift" if fit.inverse else "each frame at its own scale"
+    if fit.inverse:
+        return f"inverse depth at one scale {fit.factor:.4g} and shift {fit.shift:.4g} 1/m for the whole recording (least squares)"
+    return f"at one scale {fit.factor:.4g} for the whole recording (median of the frames)"
+
+
 def _about_scale(evaluation: Evaluation) -> list[str]:
-    applied = {
-        "none": "no scale applied",
-        "recording": f"scale {evaluation.scale:.4g} applied to the whole recording (median of the frames)",
-        "frame": "each frame at its own best scale",
-    }[evaluation.align]
     drift = evaluation.drift
     trend = f"{100.0 * (drift.total - 1.0):+.2f} % from the first to the last frame, {100.0 * drift.spread:.2f} % about that trend"
     return [
-        f"{len(evaluation.frames)} frames with truth, {evaluation.unpaired} without; {applied}",
+        f"{len(evaluation.frames)} frames with truth, {evaluation.unpaired} without; {about_fit(evaluation)}",
         f"drift of the scale: {trend if drift.spread == drift.spread else 'not known, fewer than three frames'}",
     ]
 

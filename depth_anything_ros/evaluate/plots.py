@@ -51,7 +51,7 @@ def _over_time(evaluation: Evaluation, figure) -> None:  # type: ignore[no-untyp
     upper, lower = figure.subplots(2, 1, sharex=True)
     upper.plot(seconds, [frame.numbers["abs_rel"] for frame in evaluation.frames], color="#3b6ea5")
     upper.set_ylabel("AbsRel")
-    lower.plot(seconds, [frame.scale for frame in evaluation.frames], color="#a5533b")
+    lower.plot(seconds, [frame.fit.factor for frame in evaluation.frames], color="#a5533b")
     lower.set_ylabel("best scale of the frame")
     lower.set_xlabel("seconds since the first frame")
     for axes in (upper, lower):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from depth_anything_ros.evaluate.transforms import Matrix
 from depth_anything_ros.ros.sensor_values import cloud_values
+from depth_anything_ros.ros.transform_tree import Matrix
 from depth_anything_ros.types import Float32Array, Intrinsics
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from depth_anything_ros.colors import StreamColours
 from depth_anything_ros.errors import InputError
-from depth_anything_ros.pipeline import Finisher, predict
+from depth_anything_ros.pipeline import Finisher, WantedProducts, predict
 from depth_anything_ros.replay.cameras import Camera
+from depth_anything_ros.replay.following import Following
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.calibration import Match
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.picture import Picture, PictureMaker
+from depth_anything_ros.ros.scale_state import scale_status
 from depth_anything_ros.ros.timing import timing_array
-from depth_anything_ros.ros.topics import TIMING, messages_of, wanted_products
+from depth_anything_ros.ros.topics import SCALE, TIMING, messages_of, wanted_products
+from depth_anything_ros.scale.tracker import ScaleState, ScaleTracker
 from depth_anything_ros.types import InfersDepth, Prediction
 
 NODE_NAME = "depth_anything"
@@ -45,9 +49,10 @@ class Inferred:
 
 
 class CameraReplay:
-    """Three steps, each on a thread of its own, in the order of the recording: `prepare`, `infer`, `finish`.
+    """Three steps, each on a thread of its own, in the order of the recording: `prepare`, `infer`, `finish` (or `follow`).
 
     topics: outputs as the node names them, relative. calibrations: CDR of the camera_infos that the recording holds.
+    turn: held while a network works.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class CameraReplay:
         topics: frozenset[str],
         messages: BagMessages,
         calibrations: Sequence[bytes],
+        turn: threading.Lock,
     ) -> None:
         self._camera = camera
         self._engine = engine
@@ -67,8 +73,23 @@ class CameraReplay:
         self._messages = messages
         self._infos = [messages.read(data, "sensor_msgs/msg/CameraInfo") for data in calibrations]
         self._pictures = PictureMaker(camera.base, options.rectify)
-        # A range that follows the pictures would depend on where a worker began.
-        self._finisher = Finisher(colours=StreamColours(follow=1.0))
+        self._turn = turn
+        self._tracker: ScaleTracker | None = None
+        self._finisher = Finisher()
+        self._told: ScaleState | None = None
+
+    def begin(self, following: Following) -> None:
+        """From now on with this state. To be called before the first picture."""
+        self._tracker, steadier = following.tracker, following.steadier
+        self._finisher = Finisher(
+            None if self._tracker is None else self._tracker.scale_of,
+            None if steadier is None else steadier.apply,
+            StreamColours(follow=1.0),  # a range that follows the pictures would depend on where a worker began
+        )
+
+    def begin_segment(self) -> None:
+        """The next picture tells the scale anew, for readers of the segment alone."""
+        self._told = None
 
     def prepare(self, data: bytes, calibration: int, exact: bool) -> Picture | InputError:
         """The picture of a message, or why it cannot be used. calibration: number of its camera_info, -1 for none."""
@@ -82,7 +103,9 @@ class CameraReplay:
     def infer(self, picture: Picture, stamp_ns: int, number: int) -> Inferred:
         """number: of processed pictures of the camera before this one. Raises what the engine raises."""
         started = time.perf_counter()
-        prediction = predict(picture.frame, self._engine, self._options.processing, self._wanted)
+        doubts = self._tracker is not None
+        with self._turn:
+            prediction = predict(picture.frame, self._engine, self._options.processing, self._wanted, doubts=doubts)
         return Inferred(picture, prediction, stamp_ns, number, time.perf_counter() - started)
 
     def finish(self, inferred: Inferred) -> Iterator[Output]:
@@ -90,6 +113,7 @@ class CameraReplay:
         started = time.perf_counter()
         make, picture, options = self._messages.make, inferred.picture, self._options
         products = self._finisher.finish(picture.frame, inferred.prediction, options.processing, self._wanted)
+        yield from self._scale(inferred)
         for name, build in messages_of(make, products, picture.header, picture.view.lens, options.depth_encoding).items():
             if name in self._topics:
                 yield self._output(name, inferred, build())
@@ -98,6 +122,21 @@ class CameraReplay:
             seconds = {**products.timings, "total": inferred.seconds + time.perf_counter() - started}
             counts = {"dropped": 0, "processed": inferred.number + 1}
             yield self._output(TIMING, inferred, timing_array(make, picture.header, NODE_NAME, seconds, counts))
+
+    def follow(self, inferred: Inferred) -> None:
+        """The state goes on; there is no output."""
+        wanted = WantedProducts(confidence=False, sky_mask=False, points=False)
+        self._finisher.finish(inferred.picture.frame, inferred.prediction, self._options.processing, wanted)
+
+    def _scale(self, inferred: Inferred) -> Iterator[Output]:
+        """`depth/scale`, when it tells more than another age."""
+        if self._tracker is None or SCALE not in self._topics:
+            return
+        state, header, make = self._tracker.state(), inferred.picture.header, self._messages.make
+        if self._told is None or replace(state, age=None) != replace(self._told, age=None):
+            self._told = state
+            status = scale_status(make, f"{NODE_NAME}: scale", header.frame_id, state)
+            yield self._output(SCALE, inferred, make("diagnostic_msgs/msg/DiagnosticArray", header=header, status=[status]))
 
     def _output(self, name: str, inferred: Inferred, message: Any) -> Output:
         return Output(f"{self._camera.namespace}/{name}", inferred.stamp_ns, self._messages.bytes_of(message))

@@ -29,6 +29,8 @@ class ReplayOptions:
     """Recorded topics that go into the output: ``all``, ``none``, or names (with those of TF)."""
     outputs: tuple[str, ...] = ()
     """Output topics as the node names them (``depth/image_rect``); empty takes all but the clouds; ``all``."""
+    remaps: tuple[tuple[str, str], ...] = ()
+    """(topic as the node names it, topic of the recording), for what the scale's source reads: ``scale/points``, ``/lidar``."""
     every: int = 1
     """Process every n-th picture."""
     start: float = 0.0
@@ -44,12 +46,6 @@ class ReplayOptions:
 
     def __post_init__(self) -> None:
         _check(bool(self.node.model), "a model is needed: --model, or parameter model in a parameter file")
-        source, temporal = self.node.processing.scale_source, self.node.temporal
-        _check(source in ("model", "constant"), f"parameter scale.source {source} is for the live node; a replay knows model and constant")
-        _check(
-            not (temporal.scale or temporal.depth),
-            "parameters temporal.scale and temporal.depth are for the live node; here each picture stands alone",
-        )
         _check(self.every >= 1, f"every {self.every} must be 1 or more")
         _check(0.0 <= self.start < float("inf"), f"from {self.start:g} must be 0 or more seconds")
         _check(self.stop is None or self.stop > self.start, f"to {self.stop} must be later than from {self.start:g}")

@@ -23,7 +23,7 @@ def read_options(files: Sequence[Path], overrides: Mapping[str, str], node: str)
 
     files: as ROS 2 takes them, with `/**`, node names and namespaces as keys. overrides: name to value as YAML, over the files.
     node: fully qualified name of the node that the files are read for.
-    Raises OptionError: a file that cannot be read, a value of the wrong type, out of range, or for live nodes only; code ``option.unknown``
+    Raises OptionError: a file that cannot be read, a value of the wrong type or out of range; code ``option.unknown``
     for an override.
     """
     given: dict[str, Any] = {}
@@ -37,18 +37,7 @@ def read_options(files: Sequence[Path], overrides: Mapping[str, str], node: str)
         raise OptionError("option.unknown", f"There is no parameter {wrong[0]}; known: {', '.join(entries)}.")
     values = {name: entry.default for name, entry in entries.items()}
     values.update({name: _typed(entries[name], value) for name, value in given.items() if name in entries})
-    options = options_from(values)
-    _refuse_what_follows_the_frames(options)
-    return options, unknown
-
-
-def _refuse_what_follows_the_frames(options: NodeOptions) -> None:
-    """A replay takes pictures in parts, each by itself; what is measured from frame to frame would depend on the cuts."""
-    source = options.processing.scale_source
-    if source not in ("model", "constant"):
-        raise OptionError("option.range", f"scale.source {source} follows the frames of a live node; a replay knows model and constant.")
-    if options.temporal.scale or options.temporal.depth:
-        raise OptionError("option.range", "temporal.scale and temporal.depth follow the frames of a live node; leave them off in a replay.")
+    return options_from(values), unknown
 
 
 def _values_in(file: Path, node: str) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from depth_anything_ros.errors import DepthAnythingError, InputError
 from depth_anything_ros.models.cache import resolve_model
 from depth_anything_ros.progress import Progress
 from depth_anything_ros.replay.cameras import Camera, find_cameras
+from depth_anything_ros.replay.following import check
 from depth_anything_ros.replay.journal import Journal
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import Plan, make_plan
-from depth_anything_ros.replay.segment import SegmentResult
+from depth_anything_ros.replay.segment import LoadEngine, SegmentResult
 from depth_anything_ros.replay.source import SourceOptions, open_source
-from depth_anything_ros.replay.workers import Job, LoadEngine, run_here, run_processes
+from depth_anything_ros.replay.workers import Job, run_here, run_processes
 from depth_anything_ros.ros.bag_reader import BagReader
 from depth_anything_ros.ros.node import load_native
 
@@ -61,7 +62,8 @@ def replay(
     """
     started = time.perf_counter()
     model = resolve_model(options.node.model).absolute()
-    options = replace(options, node=replace(options.node, model=str(model)))
+    beside = str(resolve_model(options.node.metric_model).absolute()) if options.node.metric_model else ""
+    options = replace(options, node=replace(options.node, model=str(model), metric_model=beside))
     with Journal(options.output, _identity(source, options, model)) as journal:
         if journal.complete:
             return _with_topics(replace(_summary_from(journal.summary()), seconds=0.0, output=str(journal.output)))
@@ -78,7 +80,9 @@ def replay(
 def _planned(source: SourceOptions, options: ReplayOptions, journal: Journal, progress: Progress) -> Plan:
     progress.say(f"reading {source.path} ...")
     with open_source(source) as recording:
-        plan = make_plan(recording, find_cameras(recording, options), options)
+        cameras = find_cameras(recording, options)
+        check(options.node, cameras, recording.topics, dict(options.remaps))
+        plan = make_plan(recording, cameras, options)
     journal.save(plan)
     return plan
 
@@ -143,7 +147,7 @@ def _identity(source: SourceOptions, options: ReplayOptions, model: Path) -> dic
         "version": __version__,
         "recording": _state(source.path.expanduser().absolute()),
         "model": _state(model),
-        "metric model": _state(resolve_model(options.node.metric_model).absolute()) if options.node.metric_model else "",
+        "metric model": _state(Path(options.node.metric_model)) if options.node.metric_model else "",
         **{name: str(value) for name, value in asdict(source).items() if name != "path"},
         **{f"parameter {name}": str(value) for name, value in node.items()},
         **{f"option {name}": str(value) for name, value in asked.items()},

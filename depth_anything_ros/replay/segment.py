@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from rosbags.interfaces import Qos, QosDurability
+from typing import Any
 
 from depth_anything_ros.errors import CancelledError, InputError
-from depth_anything_ros.replay.camera_replay import CameraReplay, Output
+from depth_anything_ros.replay.camera_replay import CameraReplay, Inferred, Output
+from depth_anything_ros.replay.following import Ear, OnTheSpot, begin
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.overlap import WriteBehind, read_ahead
 from depth_anything_ros.replay.plan import Plan, Segment
 from depth_anything_ros.replay.selection import kept_topics, output_topics
 from depth_anything_ros.replay.source import Source
+from depth_anything_ros.replay.steps import Step, StepReader
 from depth_anything_ros.ros.bag_messages import BagMessages
-from depth_anything_ros.ros.bag_reader import BagMessage
 from depth_anything_ros.ros.bag_writer import BagWriter
-from depth_anything_ros.ros.camera_bag import NODE_QOS
+from depth_anything_ros.ros.camera_bag import LATCHED_QOS, NODE_QOS
 from depth_anything_ros.ros.message_types import ros2_types
-from depth_anything_ros.ros.picture import Picture
+from depth_anything_ros.ros.parameters import NodeOptions
+from depth_anything_ros.ros.scale_choice import background_options
+from depth_anything_ros.ros.topics import SCALE
 from depth_anything_ros.types import InfersDepth
 
+LoadEngine = Callable[[NodeOptions], InfersDepth]
 NOTE = "depth_anything_ros"
 """Key of a segment's result in the metadata of its bag."""
 _AHEAD = 4
-"""Messages that wait between reading, computing and writing."""
+"""Steps that wait between reading, computing and writing."""
 _NAMED_REFUSALS = 5
 
 
@@ -53,32 +56,34 @@ class SegmentResult:
         return json.dumps(asdict(self))
 
 
-class _Item(NamedTuple):
-    message: BagMessage
-    camera: CameraReplay | None
-    number: int
-    """Of processed pictures of the camera before it."""
-    picture: Picture | InputError | None
-    """None: not a picture, or one that is passed over."""
-
-
 class SegmentRunner:
-    """Runs segments of one plan, one after the other, with one engine and one open recording."""
+    """Runs segments of one plan, one after the other, with one engine and one open recording.
 
-    def __init__(self, plan: Plan, options: ReplayOptions, source: Source, engine: InfersDepth) -> None:
+    A segment goes on with the state of the one before it, where this runner did that and all are done in order; else it begins afresh,
+    with its lead.
+    """
+
+    def __init__(self, plan: Plan, options: ReplayOptions, source: Source, engine: InfersDepth, load_engine: LoadEngine) -> None:
+        """load_engine: for keyframes, when there are any."""
         self._plan = plan
         self._options = options
         self._source = source
         kept = kept_topics(source, options)
         relative = output_topics(engine.info, options)
-        messages = BagMessages(ros2_types())
+        messages, turn = BagMessages(ros2_types()), threading.Lock()
         self._cameras = {
-            camera.image: CameraReplay(camera, engine, options.node, frozenset(relative), messages, plan.calibrations)
+            camera.image: CameraReplay(camera, engine, options.node, frozenset(relative), messages, plan.calibrations, turn)
             for camera in plan.cameras
         }
         self._outputs = {f"{camera.namespace}/{name}": kind for camera in plan.cameras for name, kind in relative.items()}
         # In the order of the recording, so that all segments declare them alike; depth that was recorded gives way to the new one.
         self._copied = [name for name in source.topics if name in kept and name not in self._outputs]
+        self._reader = StepReader(source, self._cameras, self._copied, messages, options.every, plan.start_ns)
+        beside = background_options(options.node)
+        self._keyframes = None if beside is None else OnTheSpot(lambda: load_engine(replace(beside, threads=options.node.threads)), turn)
+        self._ears: dict[str, list[Ear]] = {}
+        self._last: int | None = None
+        """Number of the segment that the state comes from."""
 
     def run(self, segment: Segment, folder: Path, progress: Callable[[int], None], stopping: Callable[[], bool]) -> SegmentResult:
         """Write the bag `folder`. progress: takes the number of pictures done since the last call.
@@ -88,6 +93,7 @@ class SegmentRunner:
         """
         started = time.perf_counter()
         result = SegmentResult(segment.number)
+        afresh = self._begin(segment)
 
         def write(outputs: Iterator[Iterable[Output]]) -> None:
             with BagWriter(folder, self._options.storage, whole=True) as bag:
@@ -96,59 +102,69 @@ class SegmentRunner:
                 bag.note(NOTE, result.to_json())
 
         with WriteBehind(write, _AHEAD) as writer:
-            for item in read_ahead(self._items(segment), _AHEAD):
+            for step in read_ahead(self._reader.steps(segment, self._ears, afresh), _AHEAD):
                 if stopping():
                     raise CancelledError("engine.cancelled", "Stopped by request.")
-                if item.message.topic in self._copied:
-                    writer.put([Output(*item.message)])
-                if item.camera is not None:
-                    self._compute(item, writer, result)
+                inferred = self._inferred(step, result)
+                writer.put(self._outputs_of(step, inferred))
+                if step.take is not None and not step.take.lead:
                     progress(1)
+        self._last = segment.number
         return result
 
-    def _items(self, segment: Segment) -> Iterator[_Item]:
-        """On the reading thread: messages in the order of the recording, pictures made ready."""
-        if segment.number == 0 and self._plan.start_ns > 0:
-            yield from self._latched()
-        calibrations = {topic: _unrolled(part.runs) for topic, part in segment.parts.items()}
-        numbers = {topic: part.first for topic, part in segment.parts.items()}
-        for message in self._source.messages({*self._copied, *self._cameras}, segment.start_ns, segment.stop_ns):
-            camera = self._cameras.get(message.topic)
-            if camera is None:
-                yield _Item(message, None, 0, None)
+    def _begin(self, segment: Segment) -> bool:
+        """Whether the segment begins afresh. Where several work, the result must not depend on who happened to do what before."""
+        goes_on = self._last == segment.number - 1 and self._options.jobs == 1 and not self._options.cluster
+        self._last = None
+        if not goes_on:
+            options = self._options
+            states, self._ears = begin(options.node, self._plan.cameras, self._source.topics, dict(options.remaps), self._keyframes)
+            for image, following in states.items():
+                self._cameras[image].begin(following)
+        for camera in self._cameras.values():
+            camera.begin_segment()
+        return not goes_on
+
+    def _inferred(self, step: Step, result: SegmentResult) -> Inferred | None:
+        """What the network says about the picture of a step. Counts it."""
+        for problem in step.problems:
+            self._name(problem, result)
+        take = step.take
+        if take is None:
+            return None
+        try:
+            if take.picture is None:
+                result.passed_over += not take.lead
+                return None
+            if isinstance(take.picture, InputError):
+                raise take.picture
+            inferred = take.camera.infer(take.picture, take.stamp_ns, take.number)
+        except InputError as error:
+            if not take.lead:
+                result.refused += 1
+                self._name(f"{take.topic} at {take.stamp_ns * 1e-9:.3f} s: {error}", result)
+            return None
+        result.processed += not take.lead
+        result.infer_seconds += inferred.seconds
+        return inferred
+
+    @staticmethod
+    def _name(refusal: str, result: SegmentResult) -> None:
+        if len(result.refusals) < _NAMED_REFUSALS:
+            result.refusals += (refusal,)
+
+    @staticmethod
+    def _outputs_of(step: Step, inferred: Inferred | None) -> Iterator[Output]:
+        """Iterated on the writing thread."""
+        for hear, message in step.heard:
+            hear(message)
+        for copy in step.copies:
+            yield Output(*copy)
+        if step.take is not None and inferred is not None:
+            if step.take.lead:
+                step.take.camera.follow(inferred)
             else:
-                number, calibration = numbers[message.topic], next(calibrations[message.topic])
-                numbers[message.topic] += 1
-                wanted = number % self._options.every == 0
-                yield _Item(message, camera, number // self._options.every, camera.prepare(message.data, *calibration) if wanted else None)
-
-    def _latched(self) -> Iterator[_Item]:
-        """What a late joiner would have got at the begin of the range: messages of latched topics from before it."""
-        latched = {name for name in self._copied if _is_latched(name, self._source.topics[name].qos)}
-        if latched:
-            for message in self._source.messages(latched, 0, self._plan.start_ns):
-                yield _Item(message._replace(stamp_ns=self._plan.start_ns), None, 0, None)
-
-    def _compute(self, item: _Item, writer: WriteBehind[Iterable[Output]], result: SegmentResult) -> None:
-        if item.picture is None:
-            result.passed_over += 1
-        elif isinstance(item.picture, InputError):
-            self._refuse(item, item.picture, result)
-        else:
-            assert item.camera is not None
-            try:
-                inferred = item.camera.infer(item.picture, item.message.stamp_ns, item.number)
-            except InputError as error:
-                self._refuse(item, error, result)
-                return
-            result.processed += 1
-            result.infer_seconds += inferred.seconds
-            writer.put(item.camera.finish(inferred))
-
-    def _refuse(self, item: _Item, error: InputError, result: SegmentResult) -> None:
-        result.refused += 1
-        if result.refused <= _NAMED_REFUSALS:
-            result.refusals += (f"{item.message.topic} at {item.message.stamp_ns * 1e-9:.3f} s: {error}",)
+                yield from step.take.camera.finish(inferred)
 
     def _fill(self, bag: BagWriter, outputs: Iterator[Iterable[Output]]) -> None:
         """On the writing thread."""
@@ -156,18 +172,9 @@ class SegmentRunner:
             bag.add_recorded_topic(self._source.topics[name])
         for output in chain.from_iterable(outputs):
             if output.topic not in bag.counts:
-                bag.add_topic(output.topic, self._outputs[output.topic], [NODE_QOS])
+                qos = LATCHED_QOS if output.topic.endswith(f"/{SCALE}") else NODE_QOS
+                bag.add_topic(output.topic, self._outputs[output.topic], [qos])
             bag.write(output.topic, output.stamp_ns, output.data)
-
-
-def _unrolled(runs: tuple[tuple[int, int, bool], ...]) -> Iterator[tuple[int, bool]]:
-    for count, calibration, exact in runs:
-        for _ in range(count):
-            yield calibration, exact
-
-
-def _is_latched(name: str, qos: tuple[Qos, ...]) -> bool:
-    return name.endswith("/tf_static") or any(one.durability is QosDurability.TRANSIENT_LOCAL for one in qos)
 
 
 def result_of(metadata: dict[str, Any]) -> SegmentResult:

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from depth_anything_ros.errors import CancelledError, DepthAnythingError
+from depth_anything_ros.process import prepare_process
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import Plan, Segment
-from depth_anything_ros.replay.segment import SegmentResult, SegmentRunner
+from depth_anything_ros.replay.segment import LoadEngine, SegmentResult, SegmentRunner
 from depth_anything_ros.replay.source import SourceOptions, open_source
-from depth_anything_ros.ros.parameters import NodeOptions
-from depth_anything_ros.types import InfersDepth
 
 _POLL = 0.2
-LoadEngine = Callable[[NodeOptions], InfersDepth]
 Advance = Callable[[int], None]
 """Takes the number of pictures done since the last call."""
 
@@ -39,9 +37,10 @@ class Job:
 
     def runner(self, source: Any, threads: int) -> SegmentRunner:
         """With an engine of its own. threads: of the network, where the options leave that open."""
+        prepare_process()
         node = self.options.node
-        engine = self.load_engine(replace(node, threads=node.threads or threads))
-        return SegmentRunner(self.plan, self.options, source, engine)
+        options = replace(self.options, node=replace(node, threads=node.threads or threads))
+        return SegmentRunner(self.plan, options, source, self.load_engine(options.node), self.load_engine)
 
     def target(self, segment: Segment) -> Path:
         return self.folder / f"{segment.number:04d}"

@@ -173,7 +173,7 @@ class _Gatherer:
             content.remark = str(error)
             return
         frames = content.evaluation.frames
-        best = Line("best scale by the truth", [self._seconds(one.stamp_ns) for one in frames], [one.scale for one in frames])
+        best = Line("best scale by the truth", [self._seconds(one.stamp_ns) for one in frames], [one.fit.factor for one in frames])
         content.scale.append(best)
 
     def _add_pictures(self, content: CameraContent) -> None:

@@ -16,7 +16,7 @@ from depth_anything_ros import __version__
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.evaluate.evaluation import Evaluation
 from depth_anything_ros.evaluate.metrics import NUMBERS, ErrorSums
-from depth_anything_ros.evaluate.output import TITLES
+from depth_anything_ros.evaluate.output import TITLES, about_fit
 from depth_anything_ros.files import write_file
 from depth_anything_ros.replay.run import Summary
 from depth_anything_ros.replay.source import SourceOptions
@@ -94,8 +94,7 @@ def _accuracy(evaluation: Evaluation) -> str:
     rows = "".join(_row(name, sums) for name, sums in {"all": evaluation.total, **bands}.items())
     drift = evaluation.drift
     trend = "" if math.isnan(drift.spread) else f" Its scale drifts by {100 * (drift.total - 1):+.2f} %."
-    applied = {"none": "no scale applied", "recording": f"brought to metres by one scale, {evaluation.scale:.4g}"}[evaluation.align]
-    compared = f"{evaluation.depth} against {evaluation.truth}: {len(evaluation.frames)} frames, {applied}.{trend}"
+    compared = f"{evaluation.depth} against {evaluation.truth}: {len(evaluation.frames)} frames, {about_fit(evaluation)}.{trend}"
     return (
         f"<p>{escape(compared)}</p>"
         f'<table class="numbers"><tr><th>true distance</th><th>pixels</th>{head}</tr>{rows}</table>'

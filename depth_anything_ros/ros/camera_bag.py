@@ -41,6 +41,8 @@ def _reliable(depth: int) -> Qos:
 CAMERA_QOS = _reliable(10)
 NODE_QOS = _reliable(5)
 """What the depth node offers, see `qos.output`."""
+LATCHED_QOS = _reliable(1)._replace(durability=QosDurability.TRANSIENT_LOCAL)
+"""The same for `depth/scale`."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from depth_anything_ros.ros import diagnostics, parameters
 from depth_anything_ros.ros.cameras import Cameras
 from depth_anything_ros.ros.engine_switch import WARM_UP_SIZE, EngineSwitch
 from depth_anything_ros.ros.parameters import NodeOptions
-from depth_anything_ros.ros.scale_tracking import BACKGROUND_SOURCES, ScaleTracking, background_for
+from depth_anything_ros.ros.scale_choice import BACKGROUND_SOURCES
+from depth_anything_ros.ros.scale_tracking import ScaleTracking, background_for
 from depth_anything_ros.ros.services import Services
 from depth_anything_ros.ros.stream import NodeEngine
 from depth_anything_ros.ros.throttle import LogThrottle

@@ -5,7 +5,6 @@ Exit codes: 0 after SIGINT or SIGTERM at any time, else that of the error (2 opt
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -14,13 +13,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.process import prepare_process
+
 if TYPE_CHECKING:
     from depth_anything_ros.ros.depth_node import DepthNode
     from depth_anything_ros.ros.parameters import NodeOptions
     from depth_anything_ros.ros.stream import NodeEngine
-
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 def main(args: list[str] | None = None) -> int:
@@ -39,8 +37,7 @@ def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[
     requests: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: requests.append(received))
-    _keep_freed_memory()
-    _leave_cores_to_the_network()
+    prepare_process()
     code = _run(load_engine, check_model, args, lambda: bool(requests))
     for number in (signal.SIGINT, signal.SIGTERM):
         # The interpreter gives up our handlers before it is gone; a second Ctrl-C must not turn a clean end into a kill.
@@ -51,24 +48,6 @@ def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[
         sys.stderr.flush()
         os._exit(code)
     return code
-
-
-def _keep_freed_memory() -> None:
-    """Have glibc keep buffers of a picture's size for the next frame (mallopt(3)).
-
-    By default it gives them back to the system and takes fresh pages, which costs a frame more time than the arithmetic on them.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:  # not in other C libraries
-        for name, value in ((_M_MMAP_THRESHOLD, 32 << 20), (_M_TRIM_THRESHOLD, 128 << 20)):
-            mallopt(name, value)
-
-
-def _leave_cores_to_the_network() -> None:
-    """Have OpenCV work on the calling thread alone: its workers wake and wait for tasks that are smaller than that, beside the network's."""
-    import cv2
-
-    cv2.setNumThreads(1)
 
 
 def load_native(options: NodeOptions) -> NodeEngine:

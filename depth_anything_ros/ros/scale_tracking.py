@@ -6,7 +6,7 @@ Made, followed and destroyed on the executor's thread; `scale_of` and `steady` a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,28 +16,21 @@ from depth_anything_ros.background import Background
 from depth_anything_ros.pipeline import ScaleOf, Steady
 from depth_anything_ros.ros.live_messages import make_live
 from depth_anything_ros.ros.parameters import NodeOptions
-from depth_anything_ros.ros.scale_inputs import Inputs, OdometryInput, RangeInputs, ground_by_tf, pose_by_tf
+from depth_anything_ros.ros.scale_choice import background_options, chosen_source
+from depth_anything_ros.ros.scale_inputs import Inputs
 from depth_anything_ros.ros.scale_state import scale_status
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.transforms import SharedTransforms
-from depth_anything_ros.scale.estimate import ScaleSource
-from depth_anything_ros.scale.ground_plane import CameraHeightSource
-from depth_anything_ros.scale.metric_model import MetricModelSource
-from depth_anything_ros.scale.odometry import OdometrySource
-from depth_anything_ros.scale.ranges import RangeSource
 from depth_anything_ros.scale.steady import DepthSteadier
 from depth_anything_ros.scale.tracker import ScaleState, ScaleTracker
 from depth_anything_ros.types import Products, Scale
-
-BACKGROUND_SOURCES = ("metric_model", "odometry")
-"""They want a network of their own, which works beside the live one."""
 
 
 class ScaleTracking:
     """The watched sources of one camera, and its steadier. Another source or other options begin anew."""
 
     def __init__(self, node: Node, name: str, transforms: SharedTransforms, background: Background[Any] | None) -> None:
-        """name: sub-namespace of the camera's topics, empty for none. background: with the network that `BACKGROUND_SOURCES` want."""
+        """name: sub-namespace of the camera's topics, empty for none. background: with the network that some sources want."""
         self._node = node
         self._name = name
         self._transforms = transforms
@@ -50,7 +43,7 @@ class ScaleTracking:
         self._options: NodeOptions | None = None
         self._tracker: ScaleTracker | None = None
         self._steadier: DepthSteadier | None = None
-        self._inputs: Sequence[Inputs] = ()
+        self._inputs: Inputs | None = None
 
     # executor's thread
 
@@ -59,11 +52,10 @@ class ScaleTracking:
         if self._differs(options):
             self._unsubscribe()
             self._begin(options)
-        for one in self._inputs:
-            if listening:
-                one.subscribe()
-            else:
-                one.unsubscribe()
+        if self._inputs is not None and listening:
+            self._inputs.subscribe()
+        elif not listening:
+            self._unsubscribe()
         state = self.state()
         if state is not None and state.refusal and self._remarks.passes(state.refusal):
             self._node.get_logger().warning(f"No scale from {state.source}: {state.refusal}.")
@@ -146,47 +138,18 @@ class ScaleTracking:
         self._options = options
         temporal = options.temporal
         self._steadier = DepthSteadier(temporal) if temporal.scale or temporal.depth else None
-        source = self._source(options)
+        source, readings = chosen_source(options, self._transforms.open, self._background)
+        self._inputs = None if readings is None else Inputs(self._node, self._name, readings)
         self._tracker = None if source is None else ScaleTracker(options.processing.scale_source, source, options.scale)
 
-    def _source(self, options: NodeOptions) -> ScaleSource | None:
-        """Also sets the inputs that it reads."""
-        self._inputs = ()
-        name, scale, background = options.processing.scale_source, options.scale, self._background
-        if name == "camera_height":
-            return CameraHeightSource(ground_by_tf(self._transforms.open(), scale))
-        if name == "range":
-            ranges = RangeInputs(self._node, self._name, self._transforms.open(), scale.range_tolerance)
-            self._inputs = (ranges,)
-            return RangeSource(ranges.measured)
-        if background is None:
-            return None
-        if name == "metric_model":
-            return MetricModelSource(background.net, scale.metric_model_every, background.run, scale.metric_model_focal)
-        if name == "odometry":
-            transforms = self._transforms.open()
-            pose = pose_by_tf(transforms, scale.odometry_frame)
-            if scale.odometry_input == "topic":
-                odometry = OdometryInput(self._node, self._name, transforms)
-                self._inputs, pose = (odometry,), odometry.pose
-            return OdometrySource(background.net, pose, background.run, views=scale.odometry_views, baseline=scale.odometry_baseline)
-        return None
-
     def _unsubscribe(self) -> None:
-        for one in self._inputs:
-            one.unsubscribe()
+        if self._inputs is not None:
+            self._inputs.unsubscribe()
 
 
 def background_for(
     options: NodeOptions, load_engine: Callable[[NodeOptions], Any], failed: Callable[[Exception], None]
 ) -> Background[Any] | None:
-    """A network beside the live one, for the sources that want one: the metric model, or the model itself once more.
-
-    load_engine, failed: see `Background`. The model is there twice for odometry, so that looking at several keyframes holds up no frame.
-    """
-    if options.processing.scale_source not in BACKGROUND_SOURCES:
-        return None
-    model = options.metric_model if options.processing.scale_source == "metric_model" else options.model
-    alone = replace(options.processing, scale_source="model")
-    own = replace(options, model=model, metric_model="", threads=options.scale.background_threads, processing=alone)
-    return Background(lambda: load_engine(own), failed)
+    """A network beside the live one, for the sources that want one. load_engine, failed: see `Background`."""
+    own = background_options(options)
+    return None if own is None else Background(lambda: load_engine(own), failed)

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.time import Time
 
-from depth_anything_ros.geometry import pose_matrix
+from depth_anything_ros.ros.transform_tree import Matrix, Transforms, matrix_of
 from depth_anything_ros.scale.estimate import Refusal
-
-Float64Array = NDArray[np.float64]
-
-
-class Transforms(Protocol):
-    """Lookups, from any thread."""
-
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Float64Array | Refusal | None:
-        """float64 [4, 4] that takes points of frame `source` to frame `target` at that time; None while that is not known yet."""
 
 
 class WithoutTf:
     """For machines without tf2_ros: a frame is where it is, and no more is known."""
 
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Float64Array | Refusal | None:
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
         if target == source:
             return np.eye(4)
         return Refusal(f"TF from {source!r} to {target!r} is needed, and tf2_ros is not installed")
@@ -43,7 +31,7 @@ class Tf:
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
 
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Float64Array | Refusal | None:
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
         if target == source:
             return np.eye(4)
         try:
@@ -70,8 +58,3 @@ class SharedTransforms:
             except ImportError:
                 self._opened = WithoutTf()
         return self._opened
-
-
-def matrix_of(position: object, orientation: object) -> Float64Array:
-    """[4, 4] of a geometry_msgs Vector3 or Point and a Quaternion (which need not be of length 1)."""
-    return pose_matrix(*(np.array([getattr(part, name) for name in names]) for part, names in ((position, "xyz"), (orientation, "xyzw"))))

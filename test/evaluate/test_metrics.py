@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from depth_anything_ros.evaluate.metrics import Drift, ErrorSums, in_band, known_truth, scale_of
+from depth_anything_ros.evaluate.alignment import factor_of
+from depth_anything_ros.evaluate.metrics import Drift, ErrorSums, in_band, known_truth
 
 
 def by_definition(predicted: list[float], true: list[float]) -> dict[str, float]:
@@ -76,8 +77,8 @@ def test_truth_is_unknown_where_sensors_say_so() -> None:
 
 
 def test_scale_is_the_median_ratio() -> None:
-    assert scale_of(np.array([1.0, 2.0, np.nan, 10.0]), np.array([2.0, 6.0, 1.0, 20.0])) == 2.0
-    assert math.isnan(scale_of(np.array([np.nan]), np.array([1.0])))
+    assert factor_of(np.array([1.0, 2.0, np.nan, 10.0]), np.array([2.0, 6.0, 1.0, 20.0])).factor == 2.0
+    assert math.isnan(factor_of(np.array([np.nan]), np.array([1.0])).factor)
 
 
 def test_drift_of_a_growing_scale() -> None:

@@ -34,7 +34,6 @@ from rosbags.rosbag2 import Reader
 
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.pipeline import ProcessingOptions
-from depth_anything_ros.scale.steady import TemporalOptions
 
 DEPTH, DEPTH_INFO, SKY, TIMING = "/cam/depth/image_rect", "/cam/depth/camera_info", "/cam/depth/sky_mask", "/cam/depth/timing"
 STORAGES = ("mcap", "sqlite3")
@@ -249,8 +248,7 @@ def test_pictures_of_one_time_of_recording_stay_together(tmp_path: Path) -> None
         ({"outputs": ("depth/colour",)}, "depth/colour"),
         ({"images": ("/nothing",)}, "/nothing"),
         ({"images": (TEXT,)}, TEXT),
-        ({"node": {"processing": ProcessingOptions(scale_source="camera_height")}}, "scale.source camera_height"),
-        ({"node": {"temporal": TemporalOptions(depth=True)}}, "temporal"),
+        ({"node": {"processing": ProcessingOptions(scale_source="range")}}, "scale/points"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path: Path, options: dict, message: str) -> None:

@@ -106,7 +106,7 @@ def stopping_after(count: int) -> object:
 
 
 def interrupted(recording: Path, output: Path, count: int, **options: object) -> None:
-    """A run that is stopped after some messages."""
+    """A run that is stopped after some pictures."""
     model = output.parent / "model.gguf"
     model.touch()
     node = NodeOptions(model=str(model))
@@ -121,7 +121,7 @@ def interrupted(recording: Path, output: Path, count: int, **options: object) ->
 
 def test_work_is_not_done_twice(tmp_path: Path) -> None:
     recording = write(tmp_path / "in", camera_messages(30))
-    interrupted(recording, tmp_path / "out", 65, segment=10)
+    interrupted(recording, tmp_path / "out", 25, segment=10)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / ".out.replay" / "segments").glob("*/*.mcap")}
     assert len(before) == 2
     summary = run(recording, tmp_path / "out", segment=10)
@@ -135,7 +135,7 @@ def test_work_is_not_done_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["option", "parameter", "recording", "model"])
 def test_other_work_is_not_mixed_in(tmp_path: Path, change: str) -> None:
     recording = write(tmp_path / "in", camera_messages(30))
-    interrupted(recording, tmp_path / "out", 65, segment=10)
+    interrupted(recording, tmp_path / "out", 25, segment=10)
     options: dict[str, object] = {"segment": 10}
     if change == "option":
         options["every"] = 2
@@ -194,7 +194,7 @@ def test_a_full_disk(tmp_path: Path, model: Path, storage: str) -> None:
 
 def test_one_at_a_time(tmp_path: Path) -> None:
     recording = write(tmp_path / "in", camera_messages(30))
-    interrupted(recording, tmp_path / "out", 65, segment=10)
+    interrupted(recording, tmp_path / "out", 25, segment=10)
     code = "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held'); time.sleep(60)"
     other = subprocess.Popen([sys.executable, "-uc", code, tmp_path / ".out.replay" / "lock"], stdout=subprocess.PIPE, text=True)
     try:

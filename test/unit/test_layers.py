@@ -24,6 +24,7 @@ LEVEL = {
     "geometry": 1,
     "colors": 1,
     "files": 1,
+    "process": 1,
     "progress": 1,
     "motorcycle": 1,
     "scenes": 2,

@@ -1,20 +1,28 @@
-"""Transforms of a recording: /tf and /tf_static as they were at a moment. Rotations are interpolated on the sphere. NumPy only."""
+"""Where frames are against each other, by the messages on /tf and /tf_static. Rotations are interpolated on the sphere. Imports no ROS."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros.geometry import pose_matrix
+from depth_anything_ros.scale.estimate import Refusal
 
 Matrix = NDArray[np.float64]
 """[4, 4], takes points of the child frame to the parent frame."""
 _KEPT = 2000
 """Transforms of one edge that are remembered."""
+
+
+class Transforms(Protocol):
+    """Lookups, from any thread."""
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
+        """float64 [4, 4] that takes points of frame `source` to frame `target` at that time; None while that is not known yet."""
 
 
 @dataclass
@@ -46,8 +54,8 @@ class _Edge:
         return pose_matrix(before_t + share * (after_t - before_t), _between(before_q, after_q, share))
 
 
-class Transforms:
-    """Fed with TFMessages, in any order."""
+class TransformTree:
+    """Fed with TFMessages, in any order. Not thread-safe."""
 
     def __init__(self) -> None:
         self._edges: dict[str, _Edge] = {}
@@ -68,13 +76,21 @@ class Transforms:
             stamp = int(one.header.stamp.sec) * 1_000_000_000 + int(one.header.stamp.nanosec)
             edge.add(stamp, (np.array([t.x, t.y, t.z]), rotation / length))
 
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | None:
-        """[4, 4], takes points of frame `source` to frame `target`; None where the two are not connected at that time."""
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
+        """See `Transforms`: a refusal where no chain of transforms connects the two, None where one does, but not at that time."""
         to_root, of_target = self._chain(source, stamp_ns), self._chain(target, stamp_ns)
         common = next((frame for frame in to_root if frame in of_target), None)
-        if common is None:
-            return None
-        return np.asarray(np.linalg.inv(of_target[common]) @ to_root[common])
+        if common is not None:
+            return np.asarray(np.linalg.inv(of_target[common]) @ to_root[common])
+        return None if self._root(source) == self._root(target) else Refusal(f"no TF leads from {source!r} to {target!r}")
+
+    def _root(self, frame: str) -> str:
+        """The last ancestor that there ever was."""
+        frame, seen = frame.lstrip("/"), set()
+        while frame in self._edges and frame not in seen:
+            seen.add(frame)
+            frame = self._edges[frame].parent
+        return frame
 
     def _chain(self, frame: str, stamp_ns: int) -> dict[str, Matrix]:
         """Ancestors of a frame, itself first, with the transform from the frame to each."""
@@ -84,6 +100,11 @@ class Transforms:
             frame, matrix = edge.parent, step @ matrix
             chain[frame] = matrix
         return chain
+
+
+def matrix_of(position: object, orientation: object) -> Matrix:
+    """[4, 4] of a geometry_msgs Vector3 or Point and a Quaternion (which need not be of length 1)."""
+    return pose_matrix(*(np.array([getattr(part, name) for name in names]) for part, names in ((position, "xyz"), (orientation, "xyzw"))))
 
 
 def _between(first: NDArray[np.float64], second: NDArray[np.float64], share: float) -> NDArray[np.float64]:
