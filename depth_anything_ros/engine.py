@@ -107,7 +107,7 @@ class Engine:
 
         pixels: uint8 [H, W, 3]; rows may be padded (positive strides, packed pixels), no copy is made.
         intrinsics: of the picture as given; a model that needs a focal length gives metres only with it (official `focal / 300` at the
-        processed size).
+        processed size), and a pair trusts it more than its own estimate (the official one knows no other).
         fill_sky: mono and metric nets give sky pixels the 0.99-quantile of the rest, as the official code does.
         ray_pose: intrinsics and extrinsics from the rays of all pixels in place of the camera decoder (files with the ray branch).
         cameras: one for each picture; see `infer_views`. seed: of the random choices of `ray_pose` and of ten known cameras and more.

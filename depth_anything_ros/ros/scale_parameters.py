@@ -23,7 +23,7 @@ SCALE = (
     Entry(
         "scale.metric_model.focal",
         _SCALE.metric_model_focal,
-        "metric_model: whose focal length makes its metres, the fast model's own estimate or the calibrated camera's.",
+        "metric_model: whose focal length makes its metres: the calibrated camera's, or the fast model's estimate.",
         choices=FOCAL_LENGTHS,
     ),
     Entry(

@@ -44,7 +44,7 @@ class MetricModelSource:
     least = 1
     kinds = frozenset({DepthKind.RELATIVE_DEPTH})
 
-    def __init__(self, net: Callable[[], InfersDepth], every: int, run: RunInBackground, focal: str = "model") -> None:
+    def __init__(self, net: Callable[[], InfersDepth], every: int, run: RunInBackground, focal: str = "camera") -> None:
         """net: gives the loaded network, in the background. every: frames from one keyframe to the next.
 
         focal: whose focal length makes the metres, see `ScaleOptions`; where that one is not known, the other serves.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from depth_anything_ros.errors import OptionError
 
 ODOMETRY_INPUTS = ("topic", "tf")
-FOCAL_LENGTHS = ("model", "camera")
+FOCAL_LENGTHS = ("camera", "model")
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class ScaleOptions:
     """CPU threads of work on keyframes, which runs at a low priority beside the live frames."""
     metric_model_every: int = 10
     """``metric_model``: one of so many processed frames is a keyframe."""
-    metric_model_focal: str = "model"
-    """``metric_model``: whose focal length makes its metres, ``model`` (the fast one's estimate, as in the nested model) or ``camera``."""
+    metric_model_focal: str = "camera"
+    """``metric_model``: whose focal length makes its metres, ``camera`` or ``model`` (the fast one's estimate, as in the nested model)."""
     camera_height_height: float = 0.0
     """``camera_height``: of the camera above the ground, metres; 0 takes it from TF."""
     camera_height_frame: str = "base_footprint"

@@ -104,7 +104,9 @@ struct Engine::Impl {
     PlanKey key_for(Size size, int views, const InferOptions& wanted) const;
     void write_cameras(Plan& plan, const std::vector<KnownCamera>& cameras, const std::vector<Intrinsics>& intrinsics) const;
     std::vector<Prediction> own_predictions(const Plan& plan, const InferOptions& wanted) const;
-    void pair_with(std::vector<Prediction>& predictions, const Plan& metric_plan, bool fill_sky_too) const;
+    float processed_focal(const ImageView& picture, const FocalLength& focal) const;
+    void pair_with(std::vector<Prediction>& predictions, const Plan& metric_plan, const std::vector<ImageView>& pictures,
+                   const InferOptions& wanted) const;
     void set_metres(std::vector<Prediction>& predictions, const std::vector<ImageView>& pictures,
                     const std::optional<FocalLength>& focal) const;
 
@@ -203,7 +205,7 @@ std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictur
     if (metric_plan != nullptr) metric_plan->run();
     const double computed = seconds();
     std::vector<Prediction> predictions = own_predictions(plan, wanted);
-    if (metric_plan != nullptr) pair_with(predictions, *metric_plan, wanted.fill_sky);
+    if (metric_plan != nullptr) pair_with(predictions, *metric_plan, pictures, wanted);
     if (plan.key().sky && wanted.fill_sky) fill_sky(predictions);
     if (network.hparams().needs_focal) set_metres(predictions, pictures, wanted.focal);
     if (!known.empty()) align_to_cameras(predictions, wanted.cameras, wanted.seed);
@@ -238,10 +240,27 @@ std::vector<Prediction> Engine::Impl::own_predictions(const Plan& plan, const In
     return predictions;
 }
 
-void Engine::Impl::pair_with(std::vector<Prediction>& predictions, const Plan& metric_plan, bool fill_sky_too) const {
+// Mean focal length of the processed picture, pixels.
+float Engine::Impl::processed_focal(const ImageView& picture, const FocalLength& focal) const {
+    const Size given{picture.width, picture.height}, size = processed_size(given);
+    const float fx = focal.fx * static_cast<float>(size.width) / static_cast<float>(given.width);
+    const float fy = focal.fy * static_cast<float>(size.height) / static_cast<float>(given.height);
+    return (fx + fy) / 2.0f;
+}
+
+// Metres by the focal length that is given, else by the estimate, as in the official code, which takes none.
+void Engine::Impl::pair_with(std::vector<Prediction>& predictions, const Plan& metric_plan, const std::vector<ImageView>& pictures,
+                             const InferOptions& wanted) const {
     std::vector<Prediction> metres = metric->predictions(metric_plan);
     fill_sky(metres);
-    if (align_to_metric(predictions, metres) && fill_sky_too) fill_nested_sky(predictions, metres);
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+        const std::optional<Intrinsics>& estimate = predictions[i].intrinsics;
+        if (wanted.focal)
+            scale_to_metres(metres[i].depth, processed_focal(pictures[i], *wanted.focal));
+        else if (estimate)
+            scale_to_metres(metres[i].depth, (estimate->fx + estimate->fy) / 2.0f);
+    }
+    if (align_to_metric(predictions, metres) && wanted.fill_sky) fill_nested_sky(predictions, metres);
     for (std::size_t i = 0; i < predictions.size(); ++i) predictions[i].sky = std::move(metres[i].sky);
 }
 
@@ -251,10 +270,7 @@ void Engine::Impl::set_metres(std::vector<Prediction>& predictions, const std::v
     for (std::size_t i = 0; i < predictions.size(); ++i) {
         predictions[i].kind = focal ? network.hparams().kind : DepthKind::relative_depth;
         if (!focal) continue;
-        const Size given{pictures[i].width, pictures[i].height}, size = processed_size(given);
-        const float fx = focal->fx * static_cast<float>(size.width) / static_cast<float>(given.width);
-        const float fy = focal->fy * static_cast<float>(size.height) / static_cast<float>(given.height);
-        scale_to_metres(predictions[i].depth, (fx + fy) / 2.0f);
+        scale_to_metres(predictions[i].depth, processed_focal(pictures[i], *focal));
     }
 }
 

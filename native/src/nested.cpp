@@ -30,13 +30,8 @@ void scale(Prediction& prediction, float factor) {
 
 }  // namespace
 
-std::optional<float> align_to_metric(std::vector<Prediction>& views, std::vector<Prediction>& metric) {
-    for (const Prediction& view : views) {
-        if (!view.intrinsics || !view.extrinsics) return std::nullopt;
-    }
-    for (std::size_t view = 0; view < views.size(); ++view) {
-        scale_to_metres(metric[view].depth, (views[view].intrinsics->fx + views[view].intrinsics->fy) / 2.0f);
-    }
+std::optional<float> align_to_metric(std::vector<Prediction>& views, const std::vector<Prediction>& metric) {
+    if (!std::all_of(views.begin(), views.end(), [](const Prediction& view) { return view.extrinsics.has_value(); })) return std::nullopt;
     std::vector<float> confidences;
     for_each_ground_pixel(metric, [&](std::size_t view, std::size_t i) { confidences.push_back(views[view].confidence->values[i]); });
     if (confidences.size() <= kEnoughPixels) return std::nullopt;

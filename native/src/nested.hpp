@@ -8,10 +8,10 @@
 
 namespace da {
 
-// Scales the depth and the translations of `views` (with confidence) to those of `metric` (canonical depth, sky filled, with sky), one
-// factor for all views. The result is that factor; nothing is done, and nothing given, where a view is without intrinsics and extrinsics,
-// and where 10 pixels or fewer are not sky: the official code refuses such pictures.
-std::optional<float> align_to_metric(std::vector<Prediction>& views, std::vector<Prediction>& metric);
+// Scales the depth and the translations of `views` (with confidence) to those of `metric` (metres, sky filled, with sky), one factor for
+// all views. The result is that factor; nothing is done, and nothing given, where a view is without extrinsics, and where 10 pixels or
+// fewer are not sky: the official code refuses such pictures.
+std::optional<float> align_to_metric(std::vector<Prediction>& views, const std::vector<Prediction>& metric);
 
 // Sky pixels take the 0.99-quantile of the depth of the others, 200 metres at most, and a confidence of 1.
 void fill_nested_sky(std::vector<Prediction>& views, const std::vector<Prediction>& metric);

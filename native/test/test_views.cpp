@@ -28,7 +28,7 @@ da::Prediction prediction(std::vector<float> depth, std::vector<float> confidenc
     result.depth = {size, std::move(depth)};
     result.confidence = da::Map{size, std::move(confidence)};
     result.sky = da::Map{size, std::move(sky)};
-    result.intrinsics = da::Intrinsics{size, 250.0f, 350.0f, 0.0f, 0.0f};  // a mean of 300: canonical depth is metres
+    result.intrinsics = da::Intrinsics{size, 250.0f, 350.0f, 0.0f, 0.0f};
     result.extrinsics = std::array<float, 12>{1, 0, 0, 1, 0, 1, 0, 2, 0, 0, 1, 3};
     return result;
 }
@@ -103,6 +103,11 @@ TEST(views, a_pair_of_files) {
     const auto a = picture(0);
     const da::Prediction prediction = engine.infer(view(a), {});
     CHECK(prediction.sky && prediction.extrinsics && (prediction.kind == da::DepthKind::metric) == prediction.scale_factor.has_value());
+    da::InferOptions known;  // the factor goes with the focal length of the camera that is known
+    known.focal = da::FocalLength{100.0f, 100.0f};
+    const float near = engine.infer(view(a), known).scale_factor.value();
+    known.focal = da::FocalLength{300.0f, 300.0f};
+    CHECK(std::abs(engine.infer(view(a), known).scale_factor.value() / near - 3.0f) < 1e-4f);
     options.metric_model = relative.path();
     CHECK_CONTAINS(CHECK_ERROR("model.unsupported", da::Engine(any_view.path(), options)), "metres");
     options.metric_model = metric.path();

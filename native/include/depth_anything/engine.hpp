@@ -42,7 +42,7 @@ struct KnownCamera {
 };
 
 struct InferOptions {
-    std::optional<FocalLength> focal;  // models that need it give metres only with it
+    std::optional<FocalLength> focal;  // models that need it give metres only with it; a pair trusts it more than its own estimate
     bool confidence = true;
     bool sky = true;
     bool pose = true;
