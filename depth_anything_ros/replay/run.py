@@ -33,6 +33,10 @@ class Summary:
     """What has come of a recording. Every picture of the range is in one of the three counts."""
 
     output: str
+    model: str
+    """Name of the checkpoint."""
+    kind: str
+    """Of its depth, see `DepthKind`."""
     pictures: int
     processed: int
     passed_over: int
@@ -115,6 +119,8 @@ def _summary(plan: Plan, results: list[SegmentResult], output: str, seconds: flo
         )
     return Summary(
         output=output,
+        model=results[0].model,
+        kind=results[0].kind,
         pictures=plan.pictures,
         processed=processed,
         passed_over=passed_over,

@@ -51,6 +51,10 @@ class SegmentResult:
     """The first few, in words."""
     seconds: float = 0.0
     infer_seconds: float = 0.0
+    model: str = ""
+    """Name of the checkpoint."""
+    kind: str = ""
+    """Of its depth, see `DepthKind`."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -68,6 +72,7 @@ class SegmentRunner:
         self._plan = plan
         self._options = options
         self._source = source
+        self._info = engine.info
         kept = kept_topics(source, options)
         relative = output_topics(engine.info, options)
         messages, turn = BagMessages(ros2_types()), threading.Lock()
@@ -92,7 +97,7 @@ class SegmentRunner:
         is left at `folder` then.
         """
         started = time.perf_counter()
-        result = SegmentResult(segment.number)
+        result = SegmentResult(segment.number, model=self._info.checkpoint, kind=self._info.kind.value)
         afresh = self._begin(segment)
 
         def write(outputs: Iterator[Iterable[Output]]) -> None:

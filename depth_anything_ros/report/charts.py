@@ -11,6 +11,8 @@ _WIDTH, _HEIGHT = 860, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 26, 28
 _LETTER = 6.6
 """Width of a letter of the key, about."""
+_LEAST_RANGE = 0.1
+"""Of a chart that does not begin at 0, as a share of its values."""
 COLOURS = ("#2f6db5", "#c2542d", "#3d8f4f", "#8a5aa8")
 
 
@@ -23,13 +25,22 @@ class Line:
     values: Sequence[float]
 
 
-def line_chart(title: str, lines: Sequence[Line]) -> str:
-    """An SVG element of up to four lines: seconds to the right, from 0 (or the least value below it) to the largest value upwards."""
+def line_chart(title: str, lines: Sequence[Line], *, span: tuple[float, float] | None = None, from_zero: bool = True) -> str:
+    """An SVG element of up to four lines: seconds to the right, values upwards, with round numbers at the sides.
+
+    span: seconds at the two ends; None takes those of the lines. from_zero: whether the values begin at 0 (or below).
+    """
     times = [time for line in lines for time in line.seconds]
     values = [value for line in lines for value in line.values if math.isfinite(value)]
     if not values:
         return _frame(title, '<text class="empty" x="430" y="100">no values</text>')
-    scale = _Scale(max(times), min(0.0, *values), max(values))
+    low, high = min(values), max(values)
+    if from_zero:
+        low = min(low, 0.0)
+    elif high - low < _LEAST_RANGE * abs(high):  # what hardly moves shall not look wild
+        middle, half = (low + high) / 2.0, _LEAST_RANGE / 2.0 * abs(high)
+        low, high = middle - half, middle + half
+    scale = _Scale(span or (min(times), max(times)), low, high)
     parts, right = [scale.grid()], float(_WIDTH - _RIGHT)
     for line, colour in zip(lines, COLOURS):
         parts += [f'<polyline points="{points}" stroke="{colour}"/>' for points in scale.runs(line)]
@@ -58,12 +69,13 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float]]) -> str:
 class _Scale:
     """From seconds and values to places in the picture."""
 
-    def __init__(self, seconds: float, low: float, high: float) -> None:
-        self._seconds = seconds or 1.0
-        self._low, self._high = low, high if high > low else low + 1.0
+    def __init__(self, span: tuple[float, float], low: float, high: float) -> None:
+        self._begin, self._seconds = span[0], (span[1] - span[0]) or 1.0
+        self._ticks = round_numbers(low, high if high > low else low + 1.0, 4)
+        self._low, self._high = min(low, self._ticks[0]), max(high, self._ticks[-1])
 
     def place(self, second: float, value: float) -> tuple[float, float]:
-        x = _LEFT + (_WIDTH - _LEFT - _RIGHT) * second / self._seconds
+        x = _LEFT + (_WIDTH - _LEFT - _RIGHT) * (second - self._begin) / self._seconds
         share = (value - self._low) / (self._high - self._low)
         return x, _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share
 
@@ -80,15 +92,25 @@ class _Scale:
 
     def grid(self) -> str:
         parts = []
-        for share in (0.0, 0.5, 1.0):
-            value, second = self._low + share * (self._high - self._low), share * self._seconds
-            _, y = self.place(0.0, value)
-            x, _ = self.place(second, self._low)
+        for value in self._ticks:
+            _, y = self.place(self._begin, value)
             parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(f'<text class="left" x="{_LEFT - 6}" y="{y + 4:.1f}">{value:.4g}</text>')
-            anchor = ("start", "middle", "end")[round(2 * share)]
-            parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">{second:.4g} s</text>')
+            parts.append(f'<text class="left" x="{_LEFT - 6}" y="{y + 4:.1f}">{value:.6g}</text>')
+        end = self._begin + self._seconds
+        for second in round_numbers(self._begin, end, 8):
+            if self._begin <= second <= end:
+                x, _ = self.place(second, self._low)
+                parts.append(f'<text class="value" x="{x:.1f}" y="{_HEIGHT - 8}">{second:.6g} s</text>')
         return "".join(parts)
+
+
+def round_numbers(low: float, high: float, most: int) -> list[float]:
+    """At most about so many multiples of 1, 2 or 5 times a power of ten; the first is `low` or below, the last `high` or above."""
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough * (1.0 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [number * step for number in range(first, last + 1)]
 
 
 def _frame(title: str, content: str) -> str:

@@ -27,7 +27,7 @@ from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.picture import PictureMaker
 from depth_anything_ros.ros.sensor_values import depth_values
-from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
+from depth_anything_ros.types import DepthKind, Float32Array, Intrinsics, UInt8Array
 
 DEPTHS = ("depth/image_rect", "depth/image_raw", "relative/image")
 _SHEET, _CLOUDS = 8, 5
@@ -77,6 +77,11 @@ class CameraContent:
     """Milliseconds."""
     confidence: list[Line] = field(default_factory=list)
     scale: list[Line] = field(default_factory=list)
+    """Metres per unit of the network."""
+    ratio: list[Line] = field(default_factory=list)
+    """What the depth would have to be multiplied with."""
+    span: tuple[float, float] = (0.0, 0.0)
+    """Of the timelines, seconds."""
     rows: list[SheetRow] = field(default_factory=list)
     clouds: list[CloudFrame] = field(default_factory=list)
     evaluation: Evaluation | None = None
@@ -84,13 +89,16 @@ class CameraContent:
     """Why there is no evaluation."""
 
 
-def gather(bag: Path, recording: SourceOptions, cameras: Sequence[Camera], truth: str) -> list[CameraContent]:
-    """bag: output of a replay. recording: its input, for pictures that were not kept. truth: topic, or empty to look for one."""
-    return [_Gatherer(bag, recording, camera).content(truth) for camera in cameras]
+def gather(bag: Path, recording: SourceOptions, cameras: Sequence[Camera], kind: str, truth: str) -> list[CameraContent]:
+    """bag: output of a replay. recording: its input, for pictures that were not kept. truth: topic, or empty to look for one.
+
+    kind: of the model's depth (`DepthKind`).
+    """
+    return [_Gatherer(bag, recording, camera, kind).content(truth) for camera in cameras]
 
 
 class _Gatherer:
-    def __init__(self, bag: Path, recording: SourceOptions, camera: Camera) -> None:
+    def __init__(self, bag: Path, recording: SourceOptions, camera: Camera, kind: str) -> None:
         self._bag, self._recording, self._camera = bag, recording, camera
         self._messages = BagMessages(ros2_types())
         with BagReader(bag) as reader:
@@ -100,10 +108,17 @@ class _Gatherer:
             raise InputError("input.bag", f"{bag} holds no depth of {camera.image}; a report wants one of {', '.join(DEPTHS)}.")
         self._depth = found[0]
         self._stamps = [stamp for stamp, _ in self._of(self._depth)]
+        every = [stamp for name in {*found, self._name("depth/timing")} for stamp, _ in self._of(name)]
+        self._first, self._last = min(every), max(every)
+        self._metric = not self._depth.endswith(DEPTHS[-1])
+        self._inverse = not self._metric and kind == DepthKind.RELATIVE_INVERSE_DEPTH.value
 
     def content(self, truth: str) -> CameraContent:
-        unit = "units without scale" if self._depth.endswith(DEPTHS[-1]) else "metres"
-        content = CameraContent(self._camera.image, unit)
+        unit = "metres" if self._metric else "units of inverse depth (near is large)" if self._inverse else "units without scale"
+        content = CameraContent(self._camera.image, unit, span=(0.0, self._seconds(self._last)))
+        if self._metric and self._name(DEPTHS[-1]) in self._topics:
+            unknown = sum(1 for _ in self._of(self._name(DEPTHS[-1])))
+            content.unit = f"metres in {len(self._stamps)} pictures; in {unknown} the scale was not known"
         content.latency = self._latency()
         content.confidence = self._confidence()
         content.scale = self._published_scale()
@@ -123,7 +138,7 @@ class _Gatherer:
                     yield stamp_ns(message.header.stamp), message
 
     def _seconds(self, stamp: int) -> float:
-        return (stamp - self._stamps[0]) * 1e-9
+        return (stamp - self._first) * 1e-9
 
     def _latency(self) -> list[Line]:
         lines: dict[str, list[float]] = defaultdict(list)
@@ -155,7 +170,7 @@ class _Gatherer:
             found = {pair.key: pair.value for status in message.status for pair in status.values}
             times.append(self._seconds(stamp))
             values.append(_number(found.get("value", "")))
-        return [Line("scale of the node", times, values)] if times else []
+        return [Line("as the source says", times, values)] if times else []
 
     def _compare(self, content: CameraContent, truth: str) -> None:
         with BagReader(self._bag) as reader:
@@ -166,15 +181,16 @@ class _Gatherer:
             return
         try:
             tolerance = 0.05 if kinds.get(topic) == _LASER else 0.0
-            content.evaluation = evaluate(EvaluationOptions(self._bag, topic, depth=self._depth, tolerance=tolerance))
+            values = "inverse" if self._inverse else "depth"
+            content.evaluation = evaluate(EvaluationOptions(self._bag, topic, depth=self._depth, values=values, tolerance=tolerance))
         except (InputError, OptionError) as error:
             if truth:
                 raise
             content.remark = str(error)
             return
         frames = content.evaluation.frames
-        best = Line("best scale by the truth", [self._seconds(one.stamp_ns) for one in frames], [one.fit.factor for one in frames])
-        content.scale.append(best)
+        best = Line("best factor of the picture", [self._seconds(one.stamp_ns) for one in frames], [one.fit.factor for one in frames])
+        content.ratio.append(best)
 
     def _add_pictures(self, content: CameraContent) -> None:
         chosen = _spread(self._stamps, _SHEET)
@@ -186,14 +202,23 @@ class _Gatherer:
             tiles = [Tile("picture", _jpeg(pictures[stamp]))] if stamp in pictures else []
             depth, confidence = maps["depth"].get(stamp), maps["confidence"].get(stamp)
             if depth is not None:
-                tiles.append(Tile("depth: near is warm", _jpeg(colourise(depth))))
+                tiles.append(self._depth_tile(depth))
             if confidence is not None:
                 tiles.append(Tile("confidence: sure is warm", _jpeg(shade(confidence))))
             content.rows.append(SheetRow(self._seconds(stamp), tiles))
-            if stamp in cameras and depth is not None and stamp in pictures:
+            if stamp in cameras and depth is not None and stamp in pictures and not self._inverse:
                 name = f"{content.name} at {self._seconds(stamp):.2f} s"
                 cloud = _cloud(name, depth, cameras[stamp], pictures[stamp])
                 content.clouds += [cloud] if cloud is not None else []
+
+    def _depth_tile(self, depth: Float32Array) -> Tile:
+        """near is warm, with the two ends of the colours."""
+        picture = shade(depth) if self._inverse else colourise(depth)
+        solid = depth[np.isfinite(depth) & (depth > 0.0)]
+        if not self._metric or not solid.size:
+            return Tile("depth: near is warm", _jpeg(picture))
+        near, far = np.percentile(solid, (2, 98))
+        return Tile(f"depth: near is warm, {near:.2g} to {far:.2g} m", _jpeg(picture))
 
     def _info_topic(self) -> str:
         return self._depth.rpartition("/")[0] + "/camera_info"

@@ -24,6 +24,10 @@ from depth_anything_ros.report.charts import bar_chart, line_chart
 from depth_anything_ros.report.content import CameraContent, CloudFrame, Tile, gather
 
 _STEPS = 32767
+_LEGEND = (
+    "AbsRel: mean of |p - t| / t · RMSE: metres · δ1 to δ3: share whose ratio is within 1.25, 1.25², 1.25³ · SILog: 100 times the spread "
+    "of log p - log t, blind to the scale · coverage: share of the truth that has depth"
+)
 
 
 def write_report(summary: Summary, recording: SourceOptions, folder: Path, truth: str = "") -> Path:
@@ -31,7 +35,7 @@ def write_report(summary: Summary, recording: SourceOptions, folder: Path, truth
 
     Raises InputError (no depth in the bag, folder cannot be written) and what `evaluate` raises for a given truth.
     """
-    cameras = gather(Path(summary.output), recording, summary.cameras, truth)
+    cameras = gather(Path(summary.output), recording, summary.cameras, summary.kind, truth)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -62,6 +66,7 @@ def _summary(summary: Summary, recording: SourceOptions) -> str:
         ("recording", str(recording.path)),
         ("output", summary.output),
         ("pictures", f"{summary.pictures}: {summary.processed} processed, {summary.passed_over} passed over, {summary.refused} refused"),
+        ("model", f"{summary.model} ({summary.kind.replace('_', ' ')})"),
         ("engine", f"{1e3 * summary.infer_seconds / max(summary.processed, 1):.1f} ms a picture (mean)"),
         *(("warning", text) for text in summary.warnings),
         *(("refused", text) for text in summary.refusals),
@@ -71,10 +76,14 @@ def _summary(summary: Summary, recording: SourceOptions) -> str:
 
 def _camera(content: CameraContent) -> str:
     parts = [f"<h2>{escape(content.name)}</h2>", f"<p>Depth in {escape(content.unit)}.</p>", '<section class="charts">']
-    parts.append(line_chart("Time per picture, ms", content.latency))
+    parts.append(line_chart("Time per picture, ms", content.latency, span=content.span))
     if content.confidence:
-        parts.append(line_chart("Confidence and coverage, 0 to 1", content.confidence))
-    parts.append(line_chart("Scale, metres per unit", content.scale) if content.scale else "")
+        parts.append(line_chart("Confidence and coverage, 0 to 1", content.confidence, span=content.span))
+    if content.scale:
+        parts.append(line_chart("Scale, metres per unit of the network", content.scale, span=content.span, from_zero=False))
+    if content.ratio:
+        unit = "true over shown depth; 1 is right" if content.unit.startswith("metres") else "metres per unit"
+        parts.append(line_chart(f"Scale by the truth ({unit})", content.ratio, span=content.span, from_zero=False))
     parts.append("</section><h3>Accuracy</h3>")
     parts.append(f"<p>{escape(content.remark)}</p>" if content.evaluation is None else _accuracy(content.evaluation))
     parts.append('<h3>Contact sheet</h3><section class="sheet">')
@@ -98,12 +107,13 @@ def _accuracy(evaluation: Evaluation) -> str:
     return (
         f"<p>{escape(compared)}</p>"
         f'<table class="numbers"><tr><th>true distance</th><th>pixels</th>{head}</tr>{rows}</table>'
+        f'<p class="hint">{escape(_LEGEND)}</p>'
         + bar_chart("AbsRel by true distance", [(name, sums.numbers()["abs_rel"]) for name, sums in bands.items()])
     )
 
 
 def _row(name: str, sums: ErrorSums) -> str:
-    cells = [f"{sums.pixels}", *(_shown(sums.numbers()[one]) for one in NUMBERS)]
+    cells = [f"{sums.pixels:,}".replace(",", "\u2009"), *(_shown(sums.numbers()[one]) for one in NUMBERS)]
     return f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
@@ -115,7 +125,7 @@ def _packed(cloud: CloudFrame) -> dict[str, object]:
 
 
 def _shown(number: float) -> str:
-    return "" if math.isnan(number) else f"{number:.4g}"
+    return "" if math.isnan(number) else f"{number:.3f}"
 
 
 def _base64(data: bytes) -> str:

@@ -45,7 +45,7 @@
   const scene = new THREE.Scene();
   scene.background = new THREE.Color().setRGB(16 / 255, 21 / 255, 29 / 255);
   const camera = new THREE.PerspectiveCamera(55, 1, 0.01, 10000);
-  const material = new THREE.PointsMaterial({ size: 2, sizeAttenuation: false, vertexColors: true });
+  const material = new THREE.PointsMaterial({ size: Number(document.getElementById("size").value), sizeAttenuation: false, vertexColors: true });
   const points = new THREE.Points(new THREE.BufferGeometry(), material);
   points.frustumCulled = false;
   scene.add(points);
