@@ -3,7 +3,10 @@
     depth-anything-ros evaluate drive_depth --truth /camera/truth/depth
     depth-anything-ros evaluate drive_depth --truth /lidar/points --tolerance 0.05 --csv errors.csv --plots plots/
 
-The truth is a depth image topic, or the cloud of a laser, which is brought into the camera by the bag's TF and camera_info.
+The truth is a depth image topic, or the cloud of a laser, which is brought into the camera by the bag's TF and camera_info. Depth without
+metres is fitted to it first (--align). docs/replay.md tells what each number means.
+
+Exit codes: 0 done; 2 option or topic; 4 bag, or nothing that can be compared.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
 """Play a bag (rosbag2: mcap or sqlite3) on the live graph.
 
     depth-anything-ros play drive --rate 0.5 --loop 3
+    depth-anything-ros play drive --remap /front/image_raw:=/camera/image_raw --clock
+    depth-anything-ros play drive --wait-for /camera/image_raw /camera/camera_info --wait 30
 
 The recorded bytes are published with the recorded QoS and timing. Topics whose message types are not installed are skipped with one
-message. A damaged bag is played as far as it can be read. Ctrl-C ends it with exit code 0.
+message. A damaged bag is played as far as it can be read.
+
+Exit codes: 0 played to its end or stopped (Ctrl-C, SIGTERM); 2 option; 4 no bag that can be read.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from depth_anything_ros.errors import OptionError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bag", type=Path, help="folder, .mcap or .db3 file")
-    parser.add_argument("--rate", type=float, default=1.0, help="speed, 1 is as recorded")
+    parser.add_argument("--rate", type=float, default=1.0, help="speed (default 1: as recorded)")
     parser.add_argument("--loop", type=int, default=1, metavar="N", help="play N times; 0 is without end")
     parser.add_argument("--topics", nargs="+", default=[], metavar="TOPIC", help="only these (recorded names)")
     parser.add_argument("--remap", nargs="+", default=[], metavar="OLD:=NEW", help="publish a topic under another name")

@@ -1,9 +1,11 @@
 """Record topics of the live graph into a bag (rosbag2).
 
     depth-anything-ros record -o drive /camera/image_raw /camera/camera_info
+    depth-anything-ros record -o result --until-idle 5 /depth/image_rect /depth/camera_info /tf /tf_static
 
-The bag appears under its name when it is complete; Ctrl-C is the ordinary end, with exit code 0. Topics without a publisher yet are
-waited for.
+The bag appears under its name when it is complete; Ctrl-C is the ordinary end. Topics without a publisher yet are waited for.
+
+Exit codes: 0 recorded; 2 option, or a bag that is there already; 4 disk, or a type without definition.
 """
 
 from __future__ import annotations

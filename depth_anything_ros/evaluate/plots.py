@@ -33,15 +33,16 @@ def write_plots(evaluation: Evaluation, folder: Path) -> list[Path]:
 
 def _by_distance(evaluation: Evaluation, figure) -> None:  # type: ignore[no-untyped-def]
     bands = {band: sums for band, sums in evaluation.bands.items() if sums.pixels}
-    names = [f"{low:g} to {high:g}" for low, high in bands]
+    shares = [sums.pixels / max(evaluation.total.pixels, 1) for sums in bands.values()]
+    names = [f"{low:g} to {high:g}\n{_percent(share)}" for (low, high), share in zip(bands, shares)]
     numbers = [sums.numbers() for sums in bands.values()]
     figure.suptitle(f"{evaluation.depth} against {evaluation.truth}")
     panels = (("abs_rel", "AbsRel"), ("rmse", "RMSE, m"), ("delta1", "δ1"), ("silog", "SILog"))
     for axes, (name, title) in zip(figure.subplots(2, 2).flat, panels):
         axes.bar(names, [one[name] for one in numbers], color="#3b6ea5")
         axes.set_title(title)
-        axes.set_xlabel("true distance, m")
-        axes.tick_params(axis="x", rotation=30)
+        axes.set_xlabel("true distance, m, and its share of the pixels")
+        axes.tick_params(axis="x", labelsize=8)
         axes.grid(axis="y", alpha=0.3)
 
 
@@ -51,8 +52,13 @@ def _over_time(evaluation: Evaluation, figure) -> None:  # type: ignore[no-untyp
     upper, lower = figure.subplots(2, 1, sharex=True)
     upper.plot(seconds, [frame.numbers["abs_rel"] for frame in evaluation.frames], color="#3b6ea5")
     upper.set_ylabel("AbsRel")
+    upper.set_ylim(bottom=0.0)
     lower.plot(seconds, [frame.fit.factor for frame in evaluation.frames], color="#a5533b")
-    lower.set_ylabel("best scale of the frame")
+    lower.set_ylabel("best scale, 1/m per unit" if evaluation.fit.inverse else "best scale, true over predicted")
     lower.set_xlabel("seconds since the first frame")
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else "< 1 %"

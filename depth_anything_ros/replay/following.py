@@ -84,7 +84,8 @@ def begin(
         following[camera.image] = Following(tracker, steadier)
         if readings is not None:
             wanted = {_recorded(camera, name, remaps): Ear(*heard) for name, heard in readings.topics.items()}
-            _check_any(wanted, topics, node.processing.scale_source)
+            others = {name: topic for name, topic in topics.items() if name not in (camera.image, camera.info)}
+            _check_any(wanted, others, node.processing.scale_source)
             for topic, ear in wanted.items():
                 ears.setdefault(topic, []).append(ear)
     if _reads_tf(node):

@@ -38,8 +38,10 @@ class Journal:
     def __enter__(self) -> Journal:
         """Raises OptionError when the output exists, is at work elsewhere, or was begun with another identity."""
         if self.output.exists():
-            if self._identity_of_output() != self._identity:
-                raise OptionError("option.range", f"{self.output} exists already; give another folder for the bag or remove it.")
+            there = self._identity_of_output()
+            if there != self._identity:
+                why = "" if there is None else f", made with {self._difference(there)}"
+                raise OptionError("option.range", f"{self.output} exists already{why}; give another folder for the bag or remove it.")
             shutil.rmtree(self._work, ignore_errors=True)
             return self
         try:
@@ -68,13 +70,11 @@ class Journal:
         if not path.exists():
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
-        for name in sorted({*self._identity, *content["identity"]}):
-            before, now = content["identity"].get(name), self._identity.get(name)
-            if before != now:
-                raise OptionError(
-                    "option.range",
-                    f"{self.output} was begun with {name} {before}, not {now}; go on with that, or remove {self._work} to begin anew.",
-                )
+        if content["identity"] != self._identity:
+            begun = self._difference(content["identity"])
+            raise OptionError(
+                "option.range", f"{self.output} was begun with {begun}; go on with that, or remove {self._work} to begin anew."
+            )
         return Plan.from_json(content["plan"])
 
     def save(self, plan: Plan) -> None:
@@ -114,6 +114,11 @@ class Journal:
     def discard(self) -> None:
         """Forget everything that was done."""
         shutil.rmtree(self._work, ignore_errors=True)
+
+    def _difference(self, before: Mapping[str, str]) -> str:
+        """The first thing in which another run was not like this one."""
+        name = next(name for name in sorted({*self._identity, *before}) if before.get(name) != self._identity.get(name))
+        return f"{name} {before.get(name)}, not {self._identity.get(name)}"
 
     def _identity_of_output(self) -> dict[str, str] | None:
         try:

@@ -170,6 +170,8 @@ class _Gatherer:
             found = {pair.key: pair.value for status in message.status for pair in status.values}
             times.append(self._seconds(stamp))
             values.append(_number(found.get("value", "")))
+        if times:  # told when it changes, so the last one holds to the end
+            times, values = [*times, self._seconds(self._last)], [*values, values[-1]]
         return [Line("as the source says", times, values)] if times else []
 
     def _compare(self, content: CameraContent, truth: str) -> None:
@@ -218,7 +220,7 @@ class _Gatherer:
         if not self._metric or not solid.size:
             return Tile("depth: near is warm", _jpeg(picture))
         near, far = np.percentile(solid, (2, 98))
-        return Tile(f"depth: near is warm, {near:.2g} to {far:.2g} m", _jpeg(picture))
+        return Tile(f"depth: near is warm, {near:.1f} to {far:.1f} m", _jpeg(picture))
 
     def _info_topic(self) -> str:
         return self._depth.rpartition("/")[0] + "/camera_info"

@@ -192,6 +192,13 @@ def test_a_full_disk(tmp_path: Path, model: Path, storage: str) -> None:
     assert not any("unfinished" in path for path in there)
 
 
+def test_a_finished_output_of_other_work_is_named(tmp_path: Path) -> None:
+    recording = write(tmp_path / "in", camera_messages(3))
+    run(recording, tmp_path / "out")
+    with pytest.raises(OptionError, match=r"exists already, made with option every 1, not 2"):
+        run(recording, tmp_path / "out", every=2)
+
+
 def test_one_at_a_time(tmp_path: Path) -> None:
     recording = write(tmp_path / "in", camera_messages(30))
     interrupted(recording, tmp_path / "out", 25, segment=10)

@@ -156,7 +156,7 @@ def test_accuracy_is_that_of_the_truth(page: Page) -> None:
 def test_contact_sheet(page: Page) -> None:
     assert page.names[::2] == ["picture"] * 8
     deep = 1.0 + shaded(0)[4:, :, 0] / 255.0
-    assert page.names[1] == f"depth: near is warm, {np.percentile(deep, 2):.2g} to {np.percentile(deep, 98):.2g} m"
+    assert page.names[1] == f"depth: near is warm, {np.percentile(deep, 2):.1f} to {np.percentile(deep, 98):.1f} m"
     first, last = page.pictures[0], page.pictures[-2]
     for picture, index in ((first, 0), (last, COUNT - 1)):
         seen = shaded(index)[:, :, ::-1]
