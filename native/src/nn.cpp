@@ -41,8 +41,8 @@ kernels::QkvView qkv_view(const ggml_tensor* qkv) {
 void run_kernel(ggml_tensor* result, int, int, void* user) {
     auto& node = *static_cast<KernelNode*>(user);
     const auto start = std::chrono::steady_clock::now();
-    node.next = 0;
-    node.threads.run([&](int thread) { node.share(result, node.scratch.of(thread), node.next); });
+    node.pieces.restart();
+    node.threads.run([&](int thread) { node.share(result, node.scratch.of(thread), node.pieces.share(thread)); });
     node.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -77,7 +77,7 @@ class Sources {
 
 ggml_tensor* kernel_node(Graph& g, const Sources& sources, std::array<std::int64_t, 3> ne, KernelShare share,
                          ggml_type type = GGML_TYPE_F32) {
-    KernelNode& node = g.kernel_nodes.emplace_back(std::move(share), g.threads, g.scratch);
+    KernelNode& node = g.kernel_nodes.emplace_back(std::move(share), g.threads, g.scratch, g.cancelled);
     std::vector<ggml_tensor*> present = sources.present();
     return ggml_custom_4d(g.context, type, ne[0], ne[1], ne[2], 1, present.data(), static_cast<int>(present.size()), run_kernel, 1, &node);
 }
@@ -94,11 +94,10 @@ ggml_tensor* quantised_node(Graph& g, const Sources& sources, std::int64_t in, s
 
 ggml_tensor* quantise_pass(Graph& g, ggml_tensor* x) {
     Sources sources({x});
-    return quantised_node(g, sources, x->ne[0], x->ne[1],
-                          [&set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-                              const ggml_tensor* source = result->src[0];
-                              set.run_quantise(rows_view(source), static_cast<int>(source->ne[0]), bytes(result), next, cancelled);
-                          });
+    return quantised_node(g, sources, x->ne[0], x->ne[1], [&set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
+        const ggml_tensor* source = result->src[0];
+        set.run_quantise(rows_view(source), static_cast<int>(source->ne[0]), bytes(result), work);
+    });
 }
 
 // The rows of x as integers: by the kernel that makes x where it can, and then x itself is not computed unless something else needs it.
@@ -115,11 +114,10 @@ ggml_tensor* integer_linear(Graph& g, const PackedLinear& weights, ggml_tensor* 
     const kernels::IntegerTask task{weights.panels, weights.in, weights.out, options.gelu};
     g.scratch.reserve(g.kernels.integer_gemm_scratch());
     Sources sources({x, bias, options.scale, options.residual});
-    const KernelShare share = [=, &set = g.kernels, threads = g.threads.threads(), &cancelled = g.cancelled](
-                                  const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+    const KernelShare share = [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
         const kernels::GemmOperands operands{sources.values(result, 1), sources.values(result, 2), sources.values(result, 3)};
         const kernels::IntegerResult to{quantised_result ? nullptr : target(result), quantised_result ? bytes(result) : nullptr};
-        set.run_integer_gemm(task, {bytes(result->src[0]), static_cast<int>(rows)}, operands, to, threads, scratch, next, cancelled);
+        set.run_integer_gemm(task, {bytes(result->src[0]), static_cast<int>(rows)}, operands, to, scratch, work);
     };
     const double operations = 2.0 * weights.in * weights.out * static_cast<double>(rows);
     return part(
@@ -134,6 +132,38 @@ ggml_tensor* rows_node(Graph& g, const Sources& sources, std::int64_t channels, 
     if (channels % conflict != 0) return kernel_node(g, sources, {channels, rows, 1}, std::move(share));
     ggml_tensor* spaced = kernel_node(g, sources, {channels + gap, rows, 1}, std::move(share));
     return ggml_view_2d(g.context, spaced, channels, rows, spaced->nb[1], 0);
+}
+
+// The weights of a product in panels, made anew just before it runs.
+ggml_tensor* arranged_weights(Graph& g, ggml_tensor* weight, const kernels::GemmTask& task) {
+    g.scratch.reserve(g.kernels.arrange_gemm_scratch());
+    const auto floats_of_all = static_cast<std::int64_t>(g.kernels.arranged_gemm_floats(task.in, task.out));
+    return part(g, "products", 0.0,
+                kernel_node(g, Sources({weight}), {floats_of_all, 1, 1},
+                            [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
+                                kernels::GemmTask given = task;
+                                given.weights.data = result->src[0]->data;
+                                set.arrange_gemm(given, target(result), scratch, work);
+                            }));
+}
+
+kernels::GemmTask gemm_task(const ggml_tensor* weight, const LinearOptions& options) {
+    return {matrix_view(weight), static_cast<int>(weight->ne[0]), static_cast<int>(weight->ne[1]), options.gelu};
+}
+
+// arranged: the node that arranges the weights; nullptr where the task has them.
+ggml_tensor* product(Graph& g, const kernels::GemmTask& task, ggml_tensor* arranged, ggml_tensor* bias, ggml_tensor* x,
+                     const LinearOptions& options) {
+    Sources sources({x, arranged, bias, options.scale, options.residual});
+    const KernelShare share = [=, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
+        kernels::GemmTask given = task;
+        if (given.arranged == nullptr) given.arranged = sources.values(result, 1);
+        const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
+        set.run_gemm(given, rows_view(result->src[0]), operands, rows_target(result), work);
+    };
+    ggml_tensor* result =
+        options.gelu ? rows_node(g, sources, task.out, x->ne[1], share) : kernel_node(g, sources, {task.out, x->ne[1], 1}, share);
+    return part(g, "products", 2.0 * task.in * task.out * static_cast<double>(x->ne[1]), result);
 }
 
 // Sources of a node that prepares queries and keys.
@@ -157,17 +187,17 @@ ggml_tensor* integer_attention(Graph& g, const kernels::AttentionTask& task, con
     g.scratch.reserve(g.kernels.integer_attention_scratch(task));
     ggml_tensor* prepared = kernel_node(
         g, heads.all, {static_cast<std::int64_t>(g.kernels.integer_prepared_bytes(task)), 1, 1},
-        [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+        [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
             set.run_integer_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result), heads.rope(result),
-                                    bytes(result), scratch, next, cancelled);
+                                    bytes(result), scratch, work);
         },
         GGML_TYPE_I8);
     const Sources source({prepared});
     const std::int64_t channels = static_cast<std::int64_t>(task.heads) * task.head_dim;
-    const auto share = [=, &set = g.kernels, &cancelled = g.cancelled](bool quantised_result) -> KernelShare {
-        return [=, &set, &cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
+    const auto share = [=, &set = g.kernels](bool quantised_result) -> KernelShare {
+        return [=, &set](const ggml_tensor* result, float* scratch, kernels::Share work) {
             const kernels::AttentionResult to{rows_target(result), quantised_result ? bytes(result) : nullptr};
-            set.run_integer_attention(task, bytes(result->src[0]), to, scratch, next, cancelled);
+            set.run_integer_attention(task, bytes(result->src[0]), to, scratch, work);
         };
     };
     const double operations = 4.0 * task.tokens * task.tokens * static_cast<double>(channels);
@@ -208,29 +238,17 @@ void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std:
 
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {
     if (g.standard_ops) return standard::matmul(g, weight, bias, x, options);
-    kernels::GemmTask task;
-    task.weights = matrix_view(weight);
-    task.in = static_cast<int>(weight->ne[0]);
-    task.out = static_cast<int>(weight->ne[1]);
-    task.gelu = options.gelu;
-    g.scratch.reserve(g.kernels.gemm_scratch());
-    Sources sources({x, weight, bias, options.scale, options.residual});
-    const auto node = [&](KernelShare share) {
-        if (options.gelu) return rows_node(g, sources, weight->ne[1], x->ne[1], std::move(share));
-        return kernel_node(g, sources, {weight->ne[1], x->ne[1], 1}, std::move(share));
-    };
-    return part(g, "products", 2.0 * static_cast<double>(weight->ne[0] * weight->ne[1] * x->ne[1]),
-                node([=, threads = g.threads.threads(), &set = g.kernels, &cancelled = g.cancelled](
-                         const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                    kernels::GemmTask product = task;
-                    product.weights.data = result->src[1]->data;
-                    const kernels::GemmOperands operands{sources.values(result, 2), sources.values(result, 3), sources.values(result, 4)};
-                    set.run_gemm(product, rows_view(result->src[0]), operands, rows_target(result), threads, scratch, next, cancelled);
-                }));
+    const kernels::GemmTask task = gemm_task(weight, options);
+    return product(g, task, arranged_weights(g, weight, task), bias, x, options);
 }
 
 ggml_tensor* linear(Graph& g, ggml_tensor* x, const std::string& path, const LinearOptions& options) {
     ggml_tensor* bias = g.weights.tensor(path + ".bias");
+    if (const PackedLinear* panels = g.weights.panels(path)) {
+        kernels::GemmTask task = gemm_task(g.weights.tensor(path + ".weight"), options);
+        task.arranged = reinterpret_cast<const float*>(panels->panels);
+        return product(g, task, nullptr, bias, x, options);
+    }
     const PackedLinear* packed = g.weights.integer(path);
     if (packed == nullptr) return matmul(g, g.weights.tensor(path + ".weight"), bias, x, options);
     ggml_tensor* integers = quantised(g, x);
@@ -248,20 +266,17 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
     Sources sources({x, g.weights.tensor(path + ".weight"), g.weights.tensor(path + ".bias")});
     ggml_tensor* result =
         part(g, "norms", 0.0,
-             rows_node(g, sources, x->ne[0], x->ne[1],
-                       [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* node, float*, std::atomic<int>& next) {
-                           set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), next,
-                                        cancelled);
-                       }));
+             rows_node(g, sources, x->ne[0], x->ne[1], [=, &set = g.kernels](const ggml_tensor* node, float*, kernels::Share work) {
+                 set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), work);
+             }));
     if (task.channels % kernels::kBlock != 0) return result;
     g.quantisers[result] = [=, &g] {
         g.scratch.reserve(task.channels);
-        return quantised_node(
-            g, sources, task.channels, x->ne[1],
-            [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* node, float* scratch, std::atomic<int>& next) {
-                set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), bytes(node), scratch,
-                                       next, cancelled);
-            });
+        return quantised_node(g, sources, task.channels, x->ne[1],
+                              [=, &set = g.kernels](const ggml_tensor* node, float* scratch, kernels::Share work) {
+                                  set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]),
+                                                         bytes(node), scratch, work);
+                              });
     };
     return result;
 }
@@ -274,19 +289,17 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
     const HeadSources heads(g, qkv, options);
     const bool integers = g.weights.has_integers() && g.kernels.fast_integer_attention && task.head_dim % kernels::kBlock == 0;
     if (integers) return integer_attention(g, task, heads);
-    ggml_tensor* prepared =
-        kernel_node(g, heads.all, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
-                    [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-                        set.run_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result), heads.rope(result),
-                                        target(result), next, cancelled);
-                    });
+    ggml_tensor* prepared = kernel_node(g, heads.all, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
+                                        [=, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
+                                            set.run_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result),
+                                                            heads.rope(result), target(result), work);
+                                        });
     g.scratch.reserve(g.kernels.attention_scratch(task));
-    return part(
-        g, "attention", 4.0 * static_cast<double>(tokens * tokens * channels),
-        rows_node(g, Sources({prepared}), channels, tokens,
-                  [=, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                      set.run_attention(task, floats(result->src[0]), rows_target(result), scratch, next, cancelled);
-                  }));
+    return part(g, "attention", 4.0 * static_cast<double>(tokens * tokens * channels),
+                rows_node(g, Sources({prepared}), channels, tokens,
+                          [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
+                              set.run_attention(task, floats(result->src[0]), rows_target(result), scratch, work);
+                          }));
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
@@ -298,22 +311,20 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
     ggml_tensor* arranged = nullptr;
     if (conv.minimal) {
         Sources none({});
-        arranged =
-            kernel_node(g, none, {static_cast<std::int64_t>(kernels::arranged_floats(conv)), 1, 1},
-                        [&conv, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
-                            set.arrange_conv(conv, target(result), next, cancelled);
-                        });
+        arranged = kernel_node(g, none, {static_cast<std::int64_t>(kernels::arranged_floats(conv)), 1, 1},
+                               [&conv, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
+                                   set.arrange_conv(conv, target(result), work);
+                               });
     }
     const double operations =
         2.0 * conv.kernel * conv.kernel * conv.in_channels * conv.out_channels / (conv.shuffle * conv.shuffle) * width * height;
     Sources sources({x, options.residual, arranged});
     return part(g, "convolutions", operations,
                 kernel_node(g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
-                            [=, &conv, &set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float* scratch,
-                                                                                   std::atomic<int>& next) {
+                            [=, &conv, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
                                 const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1),
                                                              sources.values(result, 2)};
-                                set.run_conv(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
+                                set.run_conv(task, map_view(result->src[0]), target(result), scratch, work);
                             }));
 }
 
@@ -321,10 +332,46 @@ ggml_tensor* gelu(Graph& g, ggml_tensor* x) {
     if (g.standard_ops) return ggml_gelu_erf(g.context, x);
     Sources sources({x});
     return kernel_node(g, sources, {x->ne[0], x->ne[1], x->ne[2]},
-                       [&set = g.kernels, &cancelled = g.cancelled](const ggml_tensor* result, float*, std::atomic<int>& next) {
+                       [&set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
                            const auto count = static_cast<std::size_t>(ggml_nelements(result));
-                           set.run_gelu(floats(result->src[0]), count, target(result), next, cancelled);
+                           set.run_gelu(floats(result->src[0]), count, target(result), work);
                        });
+}
+
+ggml_tensor* side_by_side(Graph& g, ggml_tensor* a, ggml_tensor* b) {
+    if (g.standard_ops) return ggml_concat(g.context, a, b, 0);
+    constexpr int rows_of_piece = 32;
+    return kernel_node(g, Sources({a, b}), {a->ne[0] + b->ne[0], a->ne[1], 1}, [](const ggml_tensor* result, float*, kernels::Share work) {
+        const kernels::RowsView left = rows_view(result->src[0]), right = rows_view(result->src[1]);
+        const std::int64_t left_width = result->src[0]->ne[0], right_width = result->src[1]->ne[0];
+        const int pieces = (left.count + rows_of_piece - 1) / rows_of_piece;
+        for (int i = work.next(pieces); i < pieces; i = work.next(pieces)) {
+            for (int r = i * rows_of_piece; r < std::min((i + 1) * rows_of_piece, left.count); ++r) {
+                float* to = target(result) + r * (left_width + right_width);
+                std::copy_n(left.values + r * left.stride, left_width, to);
+                std::copy_n(right.values + r * right.stride, right_width, to + left_width);
+            }
+        }
+    });
+}
+
+ggml_tensor* to_map(Graph& g, ggml_tensor* tokens, std::int64_t width, std::int64_t height) {
+    if (g.standard_ops) {
+        return ggml_reshape_3d(g.context, ggml_cont(g.context, ggml_transpose(g.context, tokens)), width, height, tokens->ne[0]);
+    }
+    constexpr int side = 16;  // of the squares that are turned, in the cache
+    return kernel_node(g, Sources({tokens}), {width, height, tokens->ne[0]}, [](const ggml_tensor* result, float*, kernels::Share work) {
+        const kernels::RowsView rows = rows_view(result->src[0]);
+        const int channels = static_cast<int>(result->ne[2]), pieces = (channels + side - 1) / side;
+        for (int i = work.next(pieces); i < pieces; i = work.next(pieces)) {
+            for (int first = 0; first < rows.count; first += side) {
+                for (int c = i * side; c < std::min((i + 1) * side, channels); ++c) {
+                    float* plane = target(result) + static_cast<std::int64_t>(c) * rows.count;
+                    for (int t = first; t < std::min(first + side, rows.count); ++t) plane[t] = rows.values[t * rows.stride + c];
+                }
+            }
+        }
+    });
 }
 
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
@@ -332,13 +379,13 @@ ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernel
     const int channels = static_cast<int>(x->ne[2]);
     g.scratch.reserve(g.kernels.interpolate_scratch({channels, width, height, nullptr}, static_cast<int>(x->ne[0])));
     Sources sources({x});
-    return part(g, "resampling", 0.0,
-                kernel_node(g, sources, {width, height, channels},
-                            [=, table = std::move(table), &set = g.kernels, &cancelled = g.cancelled](
-                                const ggml_tensor* result, float* scratch, std::atomic<int>& next) {
-                                const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
-                                set.run_interpolate(task, map_view(result->src[0]), target(result), scratch, next, cancelled);
-                            }));
+    return part(
+        g, "resampling", 0.0,
+        kernel_node(g, sources, {width, height, channels},
+                    [=, table = std::move(table), &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
+                        const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
+                        set.run_interpolate(task, map_view(result->src[0]), target(result), scratch, work);
+                    }));
 }
 
 }  // namespace da

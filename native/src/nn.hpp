@@ -36,17 +36,18 @@ class Scratch {
     std::vector<AlignedFloats> pieces_;
 };
 
-// One thread's share of a kernel: `result` has its arguments as sources, `next` hands out the pieces.
-using KernelShare = std::function<void(const ggml_tensor* result, float* scratch, std::atomic<int>& next)>;
+// One thread's share of a kernel: `result` has its arguments as sources, `work` hands out the pieces.
+using KernelShare = std::function<void(const ggml_tensor* result, float* scratch, kernels::Share work)>;
 
 // What a node that runs one of our kernels refers to; lives as long as the graph.
 struct KernelNode {
-    KernelNode(KernelShare kernel, ThreadPool& pool, Scratch& pieces) : share(std::move(kernel)), threads(pool), scratch(pieces) {}
+    KernelNode(KernelShare kernel, ThreadPool& pool, Scratch& memory, const std::atomic<bool>& cancelled)
+        : share(std::move(kernel)), threads(pool), scratch(memory), pieces(pool.threads(), cancelled) {}
 
     KernelShare share;
     ThreadPool& threads;
     Scratch& scratch;
-    std::atomic<int> next{0};
+    kernels::Pieces pieces;
     const char* part = "other";  // of the network, for the account of its time
     double operations = 0;       // multiplications and additions
     double seconds = 0;          // that the last run took
@@ -125,6 +126,12 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
 
 // The exact GELU of a map [width, height, channels].
 ggml_tensor* gelu(Graph& g, ggml_tensor* x);
+
+// The channels of a, then those of b: [channels of both, n].
+ggml_tensor* side_by_side(Graph& g, ggml_tensor* a, ggml_tensor* b);
+
+// Tokens [channels, width * height] as a map [width, height, channels].
+ggml_tensor* to_map(Graph& g, ggml_tensor* tokens, std::int64_t width, std::int64_t height);
 
 // Bilinear with aligned corners, to [width, height, channels]; `table` is added where it is not empty.
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table = {});

@@ -1,10 +1,12 @@
 #include "thread_pool.hpp"
 
+#include <chrono>
+
 namespace da {
 
 namespace {
 
-constexpr int kSpins = 2000;  // some ten microseconds: kernels follow one another, and waking a thread takes longer
+constexpr auto kPatience = std::chrono::microseconds(300);  // longer than what lies between two kernels, shorter than a time slice
 
 void relax() {
 #if defined(__x86_64__)
@@ -14,6 +16,20 @@ void relax() {
 #endif
 }
 
+// Whether it became true while we were patient.
+template <typename Condition>
+bool soon(const Condition& condition) {
+    constexpr int looks = 32;  // between looks at the clock
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    do {
+        for (int i = 0; i < looks; ++i) {
+            if (condition()) return true;
+            relax();
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+}
+
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
@@ -21,52 +37,53 @@ ThreadPool::ThreadPool(int threads) {
 }
 
 ThreadPool::~ThreadPool() {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        stopping_ = true;
-        ++round_;
-    }
-    started_.notify_all();
+    stopping_ = true;
+    announce();
     for (std::thread& worker : workers_) worker.join();
 }
 
 void ThreadPool::run(const std::function<void(int)>& share) {
     if (workers_.empty()) return share(0);
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        share_ = &share;
-        ++round_;
-    }
-    started_.notify_all();
+    share_ = &share;
+    announce();
     share(0);
-    std::unique_lock<std::mutex> lock(mutex_);
     share_ = nullptr;
-    left_.wait(lock, [this] { return inside_ == 0; });
+    const auto left = [this] { return inside_ == 0; };
+    if (soon(left)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    left_.wait(lock, left);
 }
 
-bool ThreadPool::changed_within_spin(std::uint64_t seen) const {
-    for (int i = 0; i < kSpins; ++i) {
-        if (round_.load(std::memory_order_acquire) != seen) return true;
-        relax();
-    }
-    return false;
+void ThreadPool::announce() {
+    ++round_;
+    if (asleep_ == 0) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    started_.notify_all();
+}
+
+void ThreadPool::sleep_until_changed(std::uint64_t seen) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++asleep_;
+    started_.wait(lock, [&] { return round_ != seen; });
+    --asleep_;
+}
+
+void ThreadPool::enter(int thread) {
+    ++inside_;
+    if (const auto* share = share_.load()) (*share)(thread);
+    if (--inside_ > 0) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    left_.notify_one();
 }
 
 void ThreadPool::work(int thread) {
     std::uint64_t seen = 0;
     while (true) {
-        changed_within_spin(seen);
-        std::unique_lock<std::mutex> lock(mutex_);
-        started_.wait(lock, [&] { return round_ != seen; });
+        const auto changed = [&] { return round_ != seen; };
+        if (!soon(changed)) sleep_until_changed(seen);
         seen = round_;
         if (stopping_) return;
-        if (share_ == nullptr) continue;
-        const auto& share = *share_;
-        ++inside_;
-        lock.unlock();
-        share(thread);
-        lock.lock();
-        if (--inside_ == 0) left_.notify_one();
+        enter(thread);
     }
 }
 

@@ -2,7 +2,7 @@
 //
 // The caller works too, and waits only for workers that are in the middle of a piece: one that the operating system has put aside before it
 // began costs nothing. That is what keeps a frame's time in bounds beside other busy processes, where barriers that spin lose whole time
-// slices.
+// slices. Between kernels both sides look for each other for a moment before they sleep: waking a thread takes longer than most kernels do.
 #pragma once
 
 #include <atomic>
@@ -30,14 +30,21 @@ class ThreadPool {
 
   private:
     void work(int thread);
-    bool changed_within_spin(std::uint64_t seen) const;
+    void enter(int thread);
+    void announce();
+    void sleep_until_changed(std::uint64_t seen);
 
+    // A worker counts itself in before it looks for the share, and the caller takes the share away before it looks at the count: one of
+    // them sees the other.
+    std::atomic<const std::function<void(int)>*> share_{nullptr};  // while one is open
+    std::atomic<int> inside_{0};                                   // workers that may be in it
+    std::atomic<std::uint64_t> round_{0};
+    std::atomic<bool> stopping_{false};
+
+    // For those who sleep; `asleep_` is counted up before the last look at the round.
     std::mutex mutex_;
     std::condition_variable started_, left_;
-    const std::function<void(int)>* share_ = nullptr;  // while one is open
-    int inside_ = 0;                                   // workers in it
-    bool stopping_ = false;
-    std::atomic<std::uint64_t> round_{0};
+    std::atomic<int> asleep_{0};
     std::vector<std::thread> workers_;
 };
 

@@ -279,14 +279,18 @@ const float* Weights::host_values(const std::string& name) const {
     return reinterpret_cast<const float*>(file_.find(name)->data);
 }
 
-void Weights::pack_integers(const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit) {
-    std::map<std::string, ggml_tensor*> matrices;
+void Weights::pack_layers(bool integers, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit) {
+    std::map<std::string, ggml_tensor*> quantised, plain;
     for (const auto& [name, tensor] : tensors_) {
         // Not the camera decoder: it has one row for each picture, and the pose depends on it.
-        const bool in_block = name.compare(0, kBlocks.size(), kBlocks) == 0;
-        if (in_block && ggml_is_quantized(tensor->type)) matrices.emplace(name.substr(0, name.size() - kWeight.size()), tensor);
+        const bool matrix = name.compare(0, kBlocks.size(), kBlocks) == 0 && tensor->ne[1] > 1;
+        if (!matrix) continue;
+        const std::string path = name.substr(0, name.size() - kWeight.size());
+        if (tensor->type == GGML_TYPE_F32) plain.emplace(path, tensor);
+        if (integers && ggml_is_quantized(tensor->type)) quantised.emplace(path, tensor);
     }
-    integers_ = IntegerWeights(matrices, kernels, threads, memory_limit);
+    integers_ = PackedLayers(quantised, Packing::integers, kernels, threads, memory_limit);
+    floats_ = PackedLayers(plain, Packing::floats, kernels, threads, memory_limit);
 }
 
 }  // namespace da

@@ -8,8 +8,8 @@
 #include "ggml-cpp.h"
 #include "gguf_file.hpp"
 #include "hparams.hpp"
-#include "integer_weights.hpp"
 #include "kernels/conv.hpp"
+#include "packed_layers.hpp"
 
 namespace da {
 
@@ -32,8 +32,9 @@ class Weights {
     // Packs the convolutions of the Gaussians' head, which few programs want, where our own kernels run; the second time nothing happens.
     void pack_gaussian_head();
 
-    // Has the quantised layers of the blocks computed in integers from now on. Throws Error("device.memory"), see require_memory.
-    void pack_integers(const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit);
+    // Packs the layers of the blocks once for all: those of type f32 as floats, and with `integers` the quantised ones, which are computed
+    // in integers from now on. Throws Error("device.memory"), see require_memory.
+    void pack_layers(bool integers, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit);
 
     // Tensor by its name in the file; every name that the network parts use is in the table that check_tensors went through.
     ggml_tensor* tensor(const std::string& name) const { return tensors_.at(name); }
@@ -50,6 +51,8 @@ class Weights {
     // Whether some layers are computed in integers; the linear layer packed for that, nullptr when it is computed in floats.
     bool has_integers() const { return !integers_.empty(); }
     const PackedLinear* integer(const std::string& path) const { return integers_.find(path); }
+    // The linear layer packed for products of floats, nullptr when it is to be arranged in each frame.
+    const PackedLinear* panels(const std::string& path) const { return floats_.find(path); }
     std::int64_t parameters() const { return parameters_; }
 
   private:
@@ -63,7 +66,7 @@ class Weights {
     std::map<std::string, ggml_tensor*> tensors_;
     std::map<std::string, ConvShape> conv_shapes_;
     std::map<std::string, kernels::PackedConv> convs_;
-    IntegerWeights integers_;
+    PackedLayers integers_, floats_;
     std::int64_t parameters_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "check.hpp"
+#include "thread_pool.hpp"
 
 namespace kernel_checks {
 
@@ -20,12 +21,12 @@ Floats random_values(std::size_t count, unsigned seed, float deviation) {
 
 Floats run_conv(const KernelSet& set, ConvTask task, MapView input, std::size_t size) {
     Floats output(size, -1e9f), scratch(set.conv_scratch(*task.conv, da::kernels::conv_extent(*task.conv, input.width)));
-    std::atomic<int> next{0};
+    Pieces pieces(1, kNotCancelled);
     Floats arranged(da::kernels::arranged_floats(*task.conv));
-    if (task.conv->minimal) set.arrange_conv(*task.conv, arranged.data(), next, kNotCancelled);
+    if (task.conv->minimal) set.arrange_conv(*task.conv, arranged.data(), pieces.share(0));
     task.arranged = arranged.data();
-    next = 0;
-    set.run_conv(task, input, output.data(), scratch.data(), next, kNotCancelled);
+    pieces.restart();
+    set.run_conv(task, input, output.data(), scratch.data(), pieces.share(0));
     return output;
 }
 
@@ -79,10 +80,16 @@ double exact_gelu(double x) {
 
 Floats run_layer(const KernelSet& set, const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride, bool gelu,
                  const GemmOperands& operands, int threads) {
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.gemm_scratch());
-    std::atomic<int> next{0};
-    set.run_gemm({weights, s.in, s.out, gelu}, {x.data(), s.rows, stride}, operands, {y.data(), s.out}, threads, scratch.data(), next,
-                 kNotCancelled);
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), arranged(set.arranged_gemm_floats(s.in, s.out));
+    GemmTask task{weights, s.in, s.out, gelu, arranged.data()};
+    da::ThreadPool pool(threads);
+    Pieces pieces(threads, kNotCancelled);
+    pool.run([&](int thread) {
+        Floats scratch(set.arrange_gemm_scratch());
+        set.arrange_gemm(task, arranged.data(), scratch.data(), pieces.share(thread));
+    });
+    pieces.restart();
+    pool.run([&](int thread) { set.run_gemm(task, {x.data(), s.rows, stride}, operands, {y.data(), s.out}, pieces.share(thread)); });
     return y;
 }
 
@@ -113,10 +120,10 @@ void check_attention(const KernelSet& set, const naive::Attention& c) {
     const AttentionTask task = c.task();
     const std::vector<double> expected = c.result();
     Floats prepared(set.prepared_floats(task)), found(expected.size()), scratch(set.attention_scratch(task));
-    std::atomic<int> next{0};
-    set.run_prepare(task, c.view(), c.head_norm(), c.head_norm(), c.turns(), prepared.data(), next, kNotCancelled);
-    next = 0;
-    set.run_attention(task, prepared.data(), {found.data(), c.width()}, scratch.data(), next, kNotCancelled);
+    Pieces pieces(1, kNotCancelled);
+    set.run_prepare(task, c.view(), c.head_norm(), c.head_norm(), c.turns(), prepared.data(), pieces.share(0));
+    pieces.restart();
+    set.run_attention(task, prepared.data(), {found.data(), c.width()}, scratch.data(), pieces.share(0));
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-5);
 }
 

@@ -53,8 +53,8 @@ struct Layer {
 Bytes packed(const KernelSet& set, const MatrixView& weights, const Layer& s, int threads = 1) {
     Bytes panels(set.packed_bytes(s.in, s.out), 0xAA);
     Floats row(s.in);
-    std::atomic<int> next{0};
-    for (int i = 0; i < threads; ++i) set.run_pack(weights, s.in, s.out, panels.data(), row.data(), next);
+    Pieces pieces(threads, kNotCancelled);
+    for (int i = 0; i < threads; ++i) set.run_pack(weights, s.in, s.out, panels.data(), row.data(), pieces.share(i));
     return panels;
 }
 
@@ -64,17 +64,18 @@ MatrixView plain_view(const Floats& weights, int in) {
 
 Bytes quantised(const KernelSet& set, const Floats& x, const Layer& s, std::ptrdiff_t stride) {
     Bytes tiles(set.quantised_bytes(s.in, s.rows), 0xAA);
-    std::atomic<int> next{0};
-    set.run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), next, kNotCancelled);
+    Pieces pieces(1, kNotCancelled);
+    set.run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), pieces.share(0));
     return tiles;
 }
 
 Floats run_layer(const KernelSet& set, const Bytes& panels, const Bytes& x, const Layer& s, bool gelu, const GemmOperands& operands,
                  int threads) {
     Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integer_gemm_scratch());
-    std::atomic<int> next{0};
-    set.run_integer_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, threads, scratch.data(),
-                         next, kNotCancelled);
+    Pieces pieces(threads, kNotCancelled);
+    for (int i = 0; i < threads; ++i)
+        set.run_integer_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
+                             pieces.share(i));
     return y;
 }
 
@@ -185,9 +186,10 @@ KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
         for (const int threads : {1, 2, 3, 7}) {
             Bytes found(expected.size(), 0xAA);
             Floats scratch(set.integer_gemm_scratch());
-            std::atomic<int> next{0};
-            set.run_integer_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()}, threads,
-                                 scratch.data(), next, kNotCancelled);
+            Pieces pieces(threads, kNotCancelled);
+            for (int i = 0; i < threads; ++i)
+                set.run_integer_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
+                                     scratch.data(), pieces.share(i));
             CHECK(found == expected);
         }
     }
@@ -199,13 +201,13 @@ KERNEL_TEST(integers, a_quantised_norm_is_the_norm_quantised) {
     const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1), weight = random_values(s.in, 2),
                  bias = random_values(s.in, 3);
     Floats normal(static_cast<std::size_t>(s.rows) * s.in), scratch(s.in);
-    std::atomic<int> next{0};
-    set.run_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), {normal.data(), s.in}, next, kNotCancelled);
+    Pieces pieces(1, kNotCancelled);
+    set.run_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), {normal.data(), s.in}, pieces.share(0));
     const Bytes expected = quantised(set, normal, s, s.in);
     Bytes found(expected.size(), 0xAA);
-    next = 0;
-    set.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(), next,
-                           kNotCancelled);
+    pieces.restart();
+    set.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
+                           pieces.share(0));
     CHECK(found == expected);
 }
 
@@ -249,13 +251,13 @@ KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
     Bytes tiles = quantised(set, x, s, s.in);
     const std::atomic<bool> cancelled{true};
     Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integer_gemm_scratch());
-    std::atomic<int> next{0};
-    set.run_integer_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, 1, scratch.data(),
-                         next, cancelled);
+    Pieces pieces(1, cancelled);
+    set.run_integer_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
+                         pieces.share(0));
     CHECK(std::all_of(y.begin(), y.end(), [](float value) { return value == -7.0f; }));
     Bytes untouched(tiles.size(), 0xAA);
-    next = 0;
-    set.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), next, cancelled);
+    pieces.restart();
+    set.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), pieces.share(0));
     CHECK(untouched == Bytes(tiles.size(), 0xAA));
 }
 
@@ -267,15 +269,14 @@ struct Prepared {
 
     Prepared(const KernelSet& set, const naive::Attention& c)
         : bytes(set.integer_prepared_bytes(c.task()), 0xAA), scratch(set.integer_attention_scratch(c.task())) {
-        std::atomic<int> next{0};
-        set.run_integer_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(), next,
-                                kNotCancelled);
+        Pieces pieces(1, kNotCancelled);
+        set.run_integer_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(), pieces.share(0));
     }
 
     Floats attend(const KernelSet& set, const naive::Attention& c) {
         Floats found(static_cast<std::size_t>(c.tokens) * c.width(), -1e9f);
-        std::atomic<int> next{0};
-        set.run_integer_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), next, kNotCancelled);
+        Pieces pieces(1, kNotCancelled);
+        set.run_integer_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), pieces.share(0));
         return found;
     }
 };
@@ -302,8 +303,8 @@ KERNEL_TEST(integers, a_quantised_attention_is_the_attention_quantised) {
     Prepared prepared(set, c);
     const Bytes expected = quantised(set, prepared.attend(set, c), {c.width(), 0, c.tokens}, c.width());
     Bytes found(expected.size(), 0xAA);
-    std::atomic<int> next{0};
-    set.run_integer_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(), next, kNotCancelled);
+    Pieces pieces(1, kNotCancelled);
+    set.run_integer_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(), pieces.share(0));
     CHECK(found == expected);
 }
 

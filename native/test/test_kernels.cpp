@@ -58,9 +58,9 @@ KERNEL_TEST(kernels, interpolation_with_aligned_corners) {
                                          random_values(static_cast<std::size_t>(channels / 2) * to_height, 3)};
         Floats output(static_cast<std::size_t>(channels) * to_width * to_height),
             scratch(set.interpolate_scratch({channels, to_width, to_height, nullptr}, width));
-        std::atomic<int> next{0};
-        set.run_interpolate({channels, to_width, to_height, &table}, {x.data(), width, height}, output.data(), scratch.data(), next,
-                            kNotCancelled);
+        Pieces pieces(1, kNotCancelled);
+        set.run_interpolate({channels, to_width, to_height, &table}, {x.data(), width, height}, output.data(), scratch.data(),
+                            pieces.share(0));
         for (int c = 0; c < channels; ++c) {
             for (int v = 0; v < to_height; ++v) {
                 for (int u = 0; u < to_width; ++u) {
@@ -85,8 +85,8 @@ KERNEL_TEST(kernels, a_cancelled_kernel_does_nothing) {
     const Floats x(16, 1.0f), w = {1.0f};
     const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1, true);
     Floats output(16, -1.0f), scratch(set.conv_scratch(conv, 16));
-    std::atomic<int> next{0};
     const std::atomic<bool> cancelled{true};
-    set.run_conv({&conv, false, false, nullptr}, {x.data(), 16, 1}, output.data(), scratch.data(), next, cancelled);
+    Pieces pieces(1, cancelled);
+    set.run_conv({&conv, false, false, nullptr}, {x.data(), 16, 1}, output.data(), scratch.data(), pieces.share(0));
     CHECK(output == Floats(16, -1.0f));
 }

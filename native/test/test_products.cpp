@@ -47,8 +47,8 @@ KERNEL_TEST(products, layer_norm_is_its_definition) {
         for (float& value : x) value = value * 0.01f + 5.0f;  // a large mean beside a small deviation
         const Floats weight = random_values(channels, 2), bias = random_values(channels, 3);
         Floats y(static_cast<std::size_t>(rows) * channels);
-        std::atomic<int> next{0};
-        set.run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), {y.data(), channels}, next, kNotCancelled);
+        Pieces pieces(1, kNotCancelled);
+        set.run_norm({channels, 1e-6f}, {x.data(), rows, stride}, weight.data(), bias.data(), {y.data(), channels}, pieces.share(0));
         for (int r = 0; r < rows; ++r) {
             double mean = 0, variance = 0;
             for (int i = 0; i < channels; ++i) mean += static_cast<double>(x[r * stride + i]) / channels;
@@ -68,10 +68,10 @@ KERNEL_TEST(products, scores_of_extreme_size_stay_finite) {
         for (int d = 0; d < 32; ++d) qkv[t * 48 + d] *= 1e4f;
     }
     Floats prepared(set.prepared_floats(task)), found(20 * 16), scratch(set.attention_scratch(task));
-    std::atomic<int> next{0};
-    set.run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), next, kNotCancelled);
-    next = 0;
-    set.run_attention(task, prepared.data(), {found.data(), 16}, scratch.data(), next, kNotCancelled);
+    Pieces pieces(1, kNotCancelled);
+    set.run_prepare(task, {qkv.data(), 48}, {nullptr, nullptr}, {nullptr, nullptr}, nullptr, prepared.data(), pieces.share(0));
+    pieces.restart();
+    set.run_attention(task, prepared.data(), {found.data(), 16}, scratch.data(), pieces.share(0));
     for (const float value : found) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }
 
@@ -88,8 +88,8 @@ KERNEL_TEST(products, gelu_of_a_map) {
     const std::size_t count = (1 << 16) + 37;
     std::vector<float> x(count), y(count, -1e9f);
     for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(i % 2001) * 0.01f - 10.0f;
-    std::atomic<int> next{0};
-    set.run_gelu(x.data(), count, y.data(), next, kNotCancelled);
+    Pieces pieces(1, kNotCancelled);
+    set.run_gelu(x.data(), count, y.data(), pieces.share(0));
     for (std::size_t i = 0; i < count; ++i) {
         const double expected = 0.5 * x[i] * (1.0 + std::erf(x[i] / std::sqrt(2.0)));
         CHECK(std::abs(y[i] - expected) < 1e-6 * (1.0 + std::abs(expected)));

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "kernels/pieces.hpp"
 #include "thread_pool.hpp"
 
 TEST(thread_pool, every_piece_is_done_once_by_any_number_of_threads) {
@@ -46,4 +47,30 @@ TEST(thread_pool, nobody_is_in_a_share_after_run) {
 TEST(thread_pool, pools_come_and_go) {
     for (int i = 0; i < 100; ++i) da::ThreadPool(3).run([](int) {});
     for (int i = 0; i < 100; ++i) da::ThreadPool pool(3);
+}
+
+TEST(thread_pool, pieces_are_handed_out_once_and_those_of_the_late_by_others) {
+    const std::atomic<bool> never{false};
+    for (const int count : {0, 1, 5, 97}) {
+        for (const int threads : {1, 2, 3, 7}) {
+            da::kernels::Pieces pieces(threads, never);
+            for (int round = 0; round < 2; ++round, pieces.restart()) {
+                std::vector<int> done(count);
+                for (const int thread : {threads - 1, 0}) {  // the others never come
+                    const da::kernels::Share share = pieces.share(thread);
+                    for (int i = share.next(count); i < count; i = share.next(count)) ++done[i];
+                }
+                CHECK(done == std::vector<int>(count, 1));
+            }
+        }
+    }
+}
+
+TEST(thread_pool, a_thread_begins_with_neighbours_and_ends_when_cancelled) {
+    std::atomic<bool> cancelled{false};
+    da::kernels::Pieces pieces(2, cancelled);
+    CHECK(pieces.share(0).next(10) == 0 && pieces.share(1).next(10) == 5);
+    CHECK(pieces.share(0).next(10) == 1 && pieces.share(1).next(10) == 6);
+    cancelled = true;
+    CHECK(pieces.share(0).next(10) == 10 && pieces.share(1).next(10) == 10);
 }

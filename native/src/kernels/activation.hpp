@@ -1,12 +1,13 @@
 // Element by element over whole maps.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
+
+#include "kernels/pieces.hpp"
 
 namespace da::kernels {
 
-// y[i] = x[i] * Phi(x[i]), the exact GELU; `next` hands out pieces to the threads.
-using RunGelu = void(const float* x, std::size_t count, float* y, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+// y[i] = x[i] * Phi(x[i]), the exact GELU.
+using RunGelu = void(const float* x, std::size_t count, float* y, Share work);
 
 }  // namespace da::kernels

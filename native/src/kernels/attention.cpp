@@ -74,11 +74,11 @@ std::size_t attention_scratch(const AttentionTask& task) {
 }
 
 void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope, float* prepared,
-                 std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+                 Share work) {
     const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
     const int panels = panels_of(task), width = task.heads * task.head_dim;
     float values[kLargestHead];
-    for (int i = next++; i < task.heads * panels && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(task.heads * panels); i < task.heads * panels; i = work.next(task.heads * panels)) {
         const int head = i % task.heads, panel = i / task.heads;  // the heads of a token lie side by side
         float* queries = prepared + static_cast<std::size_t>(head) * task.tokens * task.head_dim;
         float* keys =
@@ -101,10 +101,9 @@ void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm,
     }
 }
 
-void run_attention(const AttentionTask& task, const float* prepared, RowsTarget result, float* scratch, std::atomic<int>& next,
-                   const std::atomic<bool>& cancelled) {
+void run_attention(const AttentionTask& task, const float* prepared, RowsTarget result, float* scratch, Share work) {
     const int blocks = (task.tokens + kQueryRows - 1) / kQueryRows, padded = padded_tokens(task);
-    for (int i = next++; i < task.heads * blocks && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(task.heads * blocks); i < task.heads * blocks; i = work.next(task.heads * blocks)) {
         const int head = i / blocks, first = i % blocks * kQueryRows, rows = std::min(kQueryRows, task.tokens - first);
         const float* queries = prepared + (static_cast<std::size_t>(head) * task.tokens + first) * task.head_dim;
         const float* keys = prepared + 2 * queries_floats(task) + head * keys_per_head(task);

@@ -2,7 +2,6 @@
 // embedding applied while they are brought into the order that the products read.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #include "kernels/gemm.hpp"
@@ -31,10 +30,9 @@ using AttentionFloats = std::size_t(const AttentionTask& task);
 
 // rope: [tokens][head_dim] of cos and sin along y, cos and sin along x (a quarter each), or nullptr. One thread's share; see RunConv.
 using RunPrepare = void(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope,
-                        float* prepared, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+                        float* prepared, Share work);
 
 // result: [tokens][heads * head_dim].
-using RunAttention = void(const AttentionTask& task, const float* prepared, RowsTarget result, float* scratch, std::atomic<int>& next,
-                          const std::atomic<bool>& cancelled);
+using RunAttention = void(const AttentionTask& task, const float* prepared, RowsTarget result, float* scratch, Share work);
 
 }  // namespace da::kernels

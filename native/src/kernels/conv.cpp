@@ -9,16 +9,16 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-// A micro-kernel call makes kPixels neighbouring pixels of kGroup output channels, in as many registers as there are.
-constexpr int kGroup = kConvGroup;
-constexpr int kPixels = kLanes >= 16 ? kLanes : kTileVectors * kLanes;
-constexpr int kPixelVectors = kPixels / kLanes;
-constexpr int kTileWidth = 96;  // output pixels of a tile, a multiple of kPixels
+// A micro-kernel call makes up to kMostVectors registers of neighbouring pixels of kOutputs output channels, as many as there are registers
+// for sums beside the operands.
+constexpr int kOutputs = DA_VECTOR_REGISTERS == 32 ? kConvGroup : kConvGroup / 2;
+constexpr int kMostVectors = 3;
+constexpr int kTileWidth = 96;  // output pixels of a tile
 constexpr int kTileHeight = 4;
 constexpr int kTermsPerSum = 288;  // a long sum is made of short ones: the rounding error grows with the root of the shorter length
 
 int tile_width(int output_width) {
-    return std::min(kTileWidth, (output_width + kPixels - 1) / kPixels * kPixels);
+    return std::min(kTileWidth, (output_width + kLanes - 1) / kLanes * kLanes);
 }
 
 // Where the pixels of a tile lie in scratch: one phase per stride step, so that neighbouring outputs always read neighbouring floats.
@@ -72,35 +72,38 @@ void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout&
     }
 }
 
-using PixelSums = Vector[kGroup][kPixelVectors];
+template <int vectors>
+using PixelSums = Sums<kOutputs, vectors>;
 
-// scratch points at the first input pixel of the first output pixel.
-template <int kernel>
+// scratch points at the first input pixel of the first output pixel, weights and bias at those of the first output channel.
+template <int kernel, int vectors>
 void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias,
-                  PixelSums& sums) {
+                  PixelSums<vectors>& sums) {
     constexpr int channels_per_sum = kTermsPerSum / (kernel * kernel);
-    for (int o = 0; o < kGroup; ++o) {
-        for (int v = 0; v < kPixelVectors; ++v) sums[o][v] = broadcast(bias[o]);
+    int columns[kernel];
+    for (int kx = 0; kx < kernel; ++kx) columns[kx] = layout.column(conv.stride, kx);
+    for (int o = 0; o < kOutputs; ++o) {
+        for (int v = 0; v < vectors; ++v) sums[o][v] = broadcast(bias[o]);
     }
     for (int first = 0; first < conv.in_channels; first += channels_per_sum) {
         const int last = std::min(first + channels_per_sum, conv.in_channels);
-        PixelSums acc = {};
+        PixelSums<vectors> acc = {};
         for (int c = first; c < last; ++c) {
             for (int ky = 0; ky < kernel; ++ky) {
                 for (int kx = 0; kx < kernel; ++kx) {
-                    const float* source = scratch + c * layout.channel + ky * layout.row + layout.column(conv.stride, kx);
-                    Vector pixels[kPixelVectors];
-                    for (int v = 0; v < kPixelVectors; ++v) pixels[v] = load(source + v * kLanes);
-                    for (int o = 0; o < kGroup; ++o) {
+                    const float* source = scratch + c * layout.channel + ky * layout.row + columns[kx];
+                    Vector pixels[vectors];
+                    for (int v = 0; v < vectors; ++v) pixels[v] = load(source + v * kLanes);
+                    for (int o = 0; o < kOutputs; ++o) {
                         const Vector weight = broadcast(weights[o]);
-                        for (int v = 0; v < kPixelVectors; ++v) acc[o][v] += weight * pixels[v];
+                        for (int v = 0; v < vectors; ++v) acc[o][v] += weight * pixels[v];
                     }
-                    weights += kGroup;
+                    weights += kConvGroup;
                 }
             }
         }
-        for (int o = 0; o < kGroup; ++o) {
-            for (int v = 0; v < kPixelVectors; ++v) sums[o][v] += acc[o][v];
+        for (int o = 0; o < kOutputs; ++o) {
+            for (int v = 0; v < vectors; ++v) sums[o][v] += acc[o][v];
         }
     }
 }
@@ -124,23 +127,34 @@ void write(const ConvTask& task, const Output& output, int channel, int x, int y
     for (int i = 0; i < count; ++i) output.values[start + static_cast<std::size_t>(i) * s] = sums[i];
 }
 
+// Pixels of one row of a tile from x on, of kOutputs channels from `channel` on.
+template <int kernel, int vectors>
+void run_pixels(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch, int channel,
+                int r, int x) {
+    const PackedConv& conv = *task.conv;
+    const std::size_t group_size = static_cast<std::size_t>(conv.in_channels) * kernel * kernel * kConvGroup;
+    const float* weights = conv.weights.data() + channel / kConvGroup * group_size + channel % kConvGroup;
+    PixelSums<vectors> sums;
+    micro_kernel<kernel, vectors>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + channel, sums);
+    for (int o = 0; o < kOutputs && channel + o < conv.out_channels; ++o) {
+        for (int v = 0; v < vectors; ++v) {
+            const int first = x + v * kLanes, count = std::min(kLanes, tile.width - first);
+            write(task, output, channel + o, tile.x + first, tile.y + r, count, sums[o][v]);
+        }
+    }
+}
+
 template <int kernel>
 void run_tile(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch) {
-    const PackedConv& conv = *task.conv;
-    const std::size_t group_size = static_cast<std::size_t>(conv.in_channels) * kernel * kernel * kGroup;
-    for (int g = 0; g < conv_groups(conv.out_channels); ++g) {
-        const float* weights = conv.weights.data() + g * group_size;
+    for (int channel = 0; channel < task.conv->out_channels; channel += kOutputs) {
         for (int r = 0; r < tile.height; ++r) {
-            for (int x = 0; x < tile.width; x += kPixels) {
-                PixelSums sums;
-                micro_kernel<kernel>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + g * kGroup,
-                                     sums);
-                for (int o = 0; o < kGroup && g * kGroup + o < conv.out_channels; ++o) {
-                    for (int v = 0; v < kPixelVectors && x + v * kLanes < tile.width; ++v) {
-                        const int first = x + v * kLanes, count = std::min(kLanes, tile.width - first);
-                        write(task, output, g * kGroup + o, tile.x + first, tile.y + r, count, sums[o][v]);
-                    }
-                }
+            int x = 0;
+            for (; x + (kMostVectors - 1) * kLanes < tile.width; x += kMostVectors * kLanes)
+                run_pixels<kernel, kMostVectors>(task, output, tile, layout, scratch, channel, r, x);
+            if (x + kLanes < tile.width) {
+                run_pixels<kernel, 2>(task, output, tile, layout, scratch, channel, r, x);
+            } else if (x < tile.width) {
+                run_pixels<kernel, 1>(task, output, tile, layout, scratch, channel, r, x);
             }
         }
     }
@@ -153,15 +167,14 @@ std::size_t conv_scratch(const PackedConv& conv, int output_width) {
     return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel;
 }
 
-void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-              const std::atomic<bool>& cancelled) {
+void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
     const PackedConv& conv = *task.conv;
-    if (conv.minimal) return run_winograd(task, input, output, scratch, next, cancelled);
+    if (conv.minimal) return run_winograd(task, input, output, scratch, work);
     const Output result{output, conv_extent(conv, input.width), conv_extent(conv, input.height)};
     const int width = result.width / conv.shuffle, height = result.height / conv.shuffle;
     const Layout layout(conv, width);
     const int across = (width + tile_width(width) - 1) / tile_width(width), down = (height + kTileHeight - 1) / kTileHeight;
-    for (int i = next++; i < across * down && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(across * down); i < across * down; i = work.next(across * down)) {
         const int x = i % across * tile_width(width), y = i / across * kTileHeight;
         const Tile tile{x, y, std::min(tile_width(width), width - x), std::min(kTileHeight, height - y)};
         gather(task, input, tile, layout, scratch);

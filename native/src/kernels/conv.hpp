@@ -5,12 +5,13 @@
 // cache.
 #pragma once
 
-#include <atomic>
 #include <vector>
+
+#include "kernels/pieces.hpp"
 
 namespace da::kernels {
 
-constexpr int kConvGroup = 6;
+constexpr int kConvGroup = 8;
 
 inline int conv_groups(int channels) {
     return (channels + kConvGroup - 1) / kConvGroup;
@@ -53,7 +54,7 @@ struct ConvTask {
 std::size_t arranged_floats(const PackedConv& conv);
 
 // One thread's share of arranging them; see RunConv.
-using ArrangeConv = void(const PackedConv& conv, float* arranged, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+using ArrangeConv = void(const PackedConv& conv, float* arranged, Share work);
 
 // Extent of the result.
 int conv_extent(const PackedConv& conv, int input);
@@ -61,9 +62,7 @@ int conv_extent(const PackedConv& conv, int input);
 // Floats of scratch that one thread needs.
 using ConvScratch = std::size_t(const PackedConv& conv, int output_width);
 
-// One thread's share: takes tiles from `next` until none is left or `cancelled` is set. Any number of threads may take part; results do not
-// depend on it.
-using RunConv = void(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-                     const std::atomic<bool>& cancelled);
+// One thread's share: takes pieces until none is left. Any number of threads may take part; results do not depend on it.
+using RunConv = void(const ConvTask& task, MapView input, float* output, float* scratch, Share work);
 
 }  // namespace da::kernels

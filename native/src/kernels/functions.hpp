@@ -6,7 +6,9 @@
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 RunGelu run_gelu;
-GemmScratch gemm_scratch;
+ArrangedGemmFloats arranged_gemm_floats;
+GemmScratch arrange_gemm_scratch;
+ArrangeGemm arrange_gemm;
 RunGemm run_gemm;
 AttentionFloats prepared_floats, attention_scratch;
 RunPrepare run_prepare;

@@ -2,6 +2,7 @@
 
 #include "kernels/epilogue.hpp"
 #include "kernels/functions.hpp"
+#include "kernels/product_pieces.hpp"
 #include "kernels/shuffle.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/vector_math.hpp"
@@ -10,10 +11,10 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-constexpr int kColumns = 128;     // of a packed block, which stays in the second cache with kDepth values of each
-constexpr int kDepth = 768;       // a multiple of every block of stored values; long sums are made of short ones
-constexpr int kFewestRows = 144;  // below that, packing would weigh too much
-constexpr int kPiecesPerThread = 4;
+constexpr int kColumns = 128;              // of a piece; its weights stay in the second cache with kDepth values of each
+constexpr int kDepth = 768;                // a multiple of every block of stored values; long sums are made of short ones
+constexpr int kRowTiles = 72 / kTileRows;  // of a piece, about: small ones end together
+static_assert(kColumns % kPanel == 0, "pieces are whole panels");
 
 int rounded_up(int value, int step) {
     return (value + step - 1) / step * step;
@@ -42,20 +43,21 @@ void pack_rows(const float* const (&rows)[kLanes], int count, int depth, float* 
     }
 }
 
-// Columns [first, first + count) and depth [k0, k0 + depth) of W^T as panels [panel][depth][kPanel].
-void pack(const GemmTask& task, int first, int count, int k0, int depth, float* decoded, float* packed) {
-    for (int n = 0; n < rounded_up(count, kPanel); n += kLanes) {
-        const float* rows[kLanes] = {};
-        for (int i = 0; i < std::min(kLanes, count - n); ++i)
-            rows[i] = weight_row(task.weights, first + n + i, k0, depth, decoded + static_cast<std::size_t>(i) * kDepth);
-        pack_rows(rows, std::clamp(count - n, 0, kLanes), depth,
-                  packed + static_cast<std::size_t>(n / kPanel) * depth * kPanel + n % kPanel);
-    }
+// Where one block of depth of one panel begins: [block of depth][panel][depth][kPanel].
+std::size_t panel_start(int out, int k0, int depth, int panel) {
+    return static_cast<std::size_t>(k0) * rounded_up(out, kPanel) + static_cast<std::size_t>(panel) * depth * kPanel;
 }
 
-struct Piece {
-    int row, rows, column, columns;
-};
+// Columns [first, first + kPanel) and depth [k0, k0 + depth) of W^T.
+void pack_panel(const GemmTask& task, int first, int k0, int depth, float* decoded, float* panel) {
+    for (int n = 0; n < kPanel; n += kLanes) {
+        const int count = std::clamp(task.out - first - n, 0, kLanes);
+        const float* rows[kLanes] = {};
+        for (int i = 0; i < count; ++i)
+            rows[i] = weight_row(task.weights, first + n + i, k0, depth, decoded + static_cast<std::size_t>(i) * kDepth);
+        pack_rows(rows, count, depth, panel + n);
+    }
+}
 
 // One block of depth: where it begins, and whether sums begin and end with it.
 struct Depth {
@@ -68,7 +70,7 @@ template <int rows>
 void run_tile(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, const Depth& depth, const float* panel, int row,
               int column) {
     float* target = y.values + row * y.stride + column;
-    // The result is written last: by then its lines have come.
+    // The result is written last: by then its lines have come, from another core it may be.
     for (int r = 0; r < rows; ++r) {
         for (int v = 0; v < kTileVectors; ++v) __builtin_prefetch(target + r * y.stride + v * kLanes, 1);
     }
@@ -91,55 +93,42 @@ void run_tile(const GemmTask& task, RowsView x, const GemmOperands& operands, Ro
     }
 }
 
-void run_piece(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, const Piece& piece, float* scratch,
-               const std::atomic<bool>& cancelled) {
-    float* packed = scratch + kLanes * kDepth;
+void run_piece(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, const ProductPiece& piece) {
     for (int k0 = 0; k0 < task.in; k0 += kDepth) {
         const Depth depth{k0, std::min(kDepth, task.in - k0), k0 == 0, k0 + kDepth >= task.in};
-        pack(task, piece.column, piece.columns, k0, depth.count, scratch, packed);
         for_row_tiles(piece.rows, [&](int row, auto rows) {
-            if (cancelled.load(std::memory_order_relaxed)) return;
-            for (int c = 0; c < piece.columns; c += kPanel) {
-                run_tile<decltype(rows)::value>(task, x, operands, y, depth, packed + static_cast<std::size_t>(c) * depth.count,
-                                                piece.row + row, piece.column + c);
+            for (int c = piece.column; c < piece.column + piece.columns; c += kPanel) {
+                const float* panel = task.arranged + panel_start(task.out, k0, depth.count, c / kPanel);
+                run_tile<decltype(rows)::value>(task, x, operands, y, depth, panel, piece.row + row, c);
             }
         });
     }
 }
 
-// Rows and columns of the pieces: columns in blocks, and rows in so many parts that every thread gets some pieces.
-struct Division {
-    int across, down, columns;
-
-    Division(const GemmTask& task, int rows, int threads) {
-        across = (task.out + kColumns - 1) / kColumns;
-        columns = rounded_up((task.out + across - 1) / across, kPanel);
-        const int wanted = (kPiecesPerThread * threads + across - 1) / across;
-        down = std::clamp(wanted, 1, std::max(1, rows / kFewestRows));
-    }
-
-    Piece piece(const GemmTask& task, int rows, int index) const {
-        const auto row = [&](int part) {
-            return part == down ? rows : static_cast<int>(static_cast<std::int64_t>(rows) * part / down) / kTileRows * kTileRows;
-        };
-        const int column = index / down * columns, part = index % down;
-        return {row(part), row(part + 1) - row(part), column, std::min(columns, task.out - column)};
-    }
-};
-
 }  // namespace
 
-std::size_t gemm_scratch() {
-    return static_cast<std::size_t>(kLanes + kColumns) * kDepth;
+std::size_t arranged_gemm_floats(int in, int out) {
+    return static_cast<std::size_t>(in) * rounded_up(out, kPanel);
 }
 
-void run_gemm(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, int threads, float* scratch,
-              std::atomic<int>& next, const std::atomic<bool>& cancelled) {
-    const Division division(task, x.count, threads);
-    for (int i = next++; i < division.across * division.down && !cancelled.load(std::memory_order_relaxed); i = next++) {
-        const Piece piece = division.piece(task, x.count, i);
-        if (piece.columns > 0) run_piece(task, x, operands, y, piece, scratch, cancelled);
+std::size_t arrange_gemm_scratch() {
+    return static_cast<std::size_t>(kLanes) * kDepth;
+}
+
+void arrange_gemm(const GemmTask& task, float* arranged, float* scratch, Share work) {
+    const int panels = rounded_up(task.out, kPanel) / kPanel;
+    for (int i = work.next(panels); i < panels; i = work.next(panels)) {
+        for (int k0 = 0; k0 < task.in; k0 += kDepth) {
+            const int depth = std::min(kDepth, task.in - k0);
+            pack_panel(task, i * kPanel, k0, depth, scratch, arranged + panel_start(task.out, k0, depth, i));
+        }
     }
+}
+
+void run_gemm(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, Share work) {
+    const ProductPieces pieces(x.count, task.out, kColumns, kTileRows, kRowTiles, work.threads());
+    for (int i = work.next(pieces.count()); i < pieces.count(); i = work.next(pieces.count()))
+        run_piece(task, x, operands, y, pieces.piece(i));
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -1,13 +1,14 @@
 // y = activation(x W^T + bias) * scale + residual, for rows of tokens: a linear layer with all that follows it in a transformer block.
 //
-// W is stored as PyTorch has it, [out][in], in any type that can be turned into floats row by row. Blocks of 128 columns are packed on the
-// fly for the register tile, which costs little beside hundreds of tokens, keeps the mapped file the only copy, and makes quantised weights
-// run at the speed of float ones without quantising activations.
+// W is stored as PyTorch has it, [out][in], in any type that can be turned into floats row by row. It is arranged in panels for the
+// register tile just before the product, which costs little beside hundreds of tokens, keeps the mapped file the only copy, and makes
+// quantised weights run at the speed of float ones without quantising activations.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "kernels/pieces.hpp"
 
 namespace da::kernels {
 
@@ -23,6 +24,7 @@ struct GemmTask {
     MatrixView weights;  // [out][in]
     int in = 0, out = 0;
     bool gelu = false;
+    const float* arranged = nullptr;  // for RunGemm: the weights as ArrangeGemm has made them
 };
 
 // Rows of floats with a stride in floats.
@@ -44,11 +46,16 @@ struct GemmOperands {
     const float* residual;
 };
 
+// Floats of the arranged weights, which live while the product runs.
+using ArrangedGemmFloats = std::size_t(int in, int out);
+
 // Floats of scratch that one thread needs.
 using GemmScratch = std::size_t();
 
-// One thread's share; see RunConv. y: [count][out].
-using RunGemm = void(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, int threads, float* scratch,
-                     std::atomic<int>& next, const std::atomic<bool>& cancelled);
+// One thread's share of arranging them; see RunConv.
+using ArrangeGemm = void(const GemmTask& task, float* arranged, float* scratch, Share work);
+
+// One thread's share. y: [count][out].
+using RunGemm = void(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, Share work);
 
 }  // namespace da::kernels

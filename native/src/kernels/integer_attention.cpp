@@ -151,11 +151,11 @@ std::size_t integer_attention_scratch(const AttentionTask& task) {
 }
 
 void run_integer_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope,
-                         std::uint8_t* prepared, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+                         std::uint8_t* prepared, float* scratch, Share work) {
     const Layout layout(task);
     const int blocks = layout.tokens / kBlock;
     const std::size_t head_bytes = integer_prepared_bytes(task) / task.heads;
-    for (int i = next++; i < task.heads * blocks && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(task.heads * blocks); i < task.heads * blocks; i = work.next(task.heads * blocks)) {
         const int head = i / blocks, first = i % blocks * kBlock;
         std::uint8_t* of_head = prepared + head * head_bytes;
         for (int token = first; token < first + kBlock; ++token)
@@ -165,13 +165,13 @@ void run_integer_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm&
 }
 
 void run_integer_attention(const AttentionTask& task, const std::uint8_t* prepared, const AttentionResult& result, float* scratch,
-                           std::atomic<int>& next, const std::atomic<bool>& cancelled) {
+                           Share work) {
     const Layout layout(task);
     const int blocks = (task.tokens + kQueryRows - 1) / kQueryRows;
     const std::size_t head_bytes = integer_prepared_bytes(task) / task.heads;
     float* mixed = scratch + static_cast<std::size_t>(kQueryRows) * layout.tokens;
     auto* tiles = reinterpret_cast<std::uint8_t*>(mixed + static_cast<std::size_t>(kDotRows) * rounded_up(task.head_dim, kDotPanel));
-    for (int i = next++; i < task.heads * blocks && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(task.heads * blocks); i < task.heads * blocks; i = work.next(task.heads * blocks)) {
         const int head = i / blocks, first = i % blocks * kQueryRows;
         const Queries queries{head, first, std::min(kQueryRows, task.tokens - first)};
         const std::uint8_t* of_head = prepared + head * head_bytes;

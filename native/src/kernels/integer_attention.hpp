@@ -1,7 +1,6 @@
 // The attention of attention.hpp with both of its products in small integers: what quantised files take.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +14,7 @@ using PreparedBytes = std::size_t(const AttentionTask& task);
 
 // See RunPrepare; scratch as AttentionFloats says.
 using RunIntegerPrepare = void(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope,
-                               std::uint8_t* prepared, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+                               std::uint8_t* prepared, float* scratch, Share work);
 
 // Where results go: rows of floats, or quantised rows of heads * head_dim values.
 struct AttentionResult {
@@ -24,6 +23,6 @@ struct AttentionResult {
 };
 
 using RunIntegerAttention = void(const AttentionTask& task, const std::uint8_t* prepared, const AttentionResult& result, float* scratch,
-                                 std::atomic<int>& next, const std::atomic<bool>& cancelled);
+                                 Share work);
 
 }  // namespace da::kernels

@@ -3,16 +3,14 @@
 #include "kernels/epilogue.hpp"
 #include "kernels/functions.hpp"
 #include "kernels/integer_tile.hpp"
+#include "kernels/product_pieces.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-constexpr int kColumns = 128;  // of a piece; a multiple of kDotPanel and of kBlock
-constexpr int kPiecesPerThread = 8, kFewestTiles = 6;
-struct Piece {
-    int row, rows, column, columns;
-};
+constexpr int kColumns = 128;             // of a piece; a multiple of kDotPanel and of kBlock
+constexpr int kRowTiles = 84 / kDotRows;  // of a piece, about: small ones end together
 
 // Bias, GELU and so on of a tile's sums, to y; column: of the layer.
 void finish_tile(const IntegerTask& task, const GemmOperands& operands, const Sums<kDotRows, kDotVectors>& sums, int row, int rows,
@@ -27,8 +25,8 @@ void finish_tile(const IntegerTask& task, const GemmOperands& operands, const Su
     }
 }
 
-void run_piece(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result, const Piece& piece,
-               float* scratch) {
+void run_piece(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result,
+               const ProductPiece& piece, float* scratch) {
     const bool quantised = result.quantised != nullptr;
     for (int row = piece.row; row < piece.row + piece.rows; row += kDotRows) {
         const int rows = std::min(kDotRows, piece.row + piece.rows - row);
@@ -52,8 +50,8 @@ std::size_t packed_bytes(int in, int out) {
     return panels_of(out) * panel_bytes(in);
 }
 
-void run_pack(const MatrixView& weights, int in, int out, std::uint8_t* panels, float* scratch, std::atomic<int>& next) {
-    for (int p = next++; p < panels_of(out); p = next++) {
+void run_pack(const MatrixView& weights, int in, int out, std::uint8_t* panels, float* scratch, Share work) {
+    for (int p = work.next(panels_of(out)); p < panels_of(out); p = work.next(panels_of(out))) {
         std::uint8_t* panel = panels + p * panel_bytes(in);
         for (int column = 0; column < kDotPanel; ++column) {
             const int n = p * kDotPanel + column;
@@ -74,15 +72,11 @@ std::size_t integer_gemm_scratch() {
     return static_cast<std::size_t>(kDotRows) * kColumns;
 }
 
-void run_integer_gemm(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result, int threads,
-                      float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
-    const int across = (task.out + kColumns - 1) / kColumns, tiles = tiles_of(x.rows);
-    const int wanted = (kPiecesPerThread * threads + across - 1) / across, down = std::min(wanted, std::max(1, tiles / kFewestTiles));
-    for (int i = next++; i < across * down && !cancelled.load(std::memory_order_relaxed); i = next++) {
-        const int column = i / down * kColumns, part = i % down;
-        const int row = tiles * part / down * kDotRows, end = std::min(x.rows, tiles * (part + 1) / down * kDotRows);
-        run_piece(task, x, operands, result, {row, end - row, column, std::min(kColumns, task.out - column)}, scratch);
-    }
+void run_integer_gemm(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result, float* scratch,
+                      Share work) {
+    const ProductPieces pieces(x.rows, task.out, kColumns, kDotRows, kRowTiles, work.threads());
+    for (int i = work.next(pieces.count()); i < pieces.count(); i = work.next(pieces.count()))
+        run_piece(task, x, operands, result, pieces.piece(i), scratch);
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -2,7 +2,6 @@
 // exactly in 32 bits within a block, and in floats from block to block.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,7 +21,7 @@ struct IntegerTask {
 using PackedBytes = std::size_t(int in, int out);
 
 // Packs them. scratch: a row of floats. One thread's share; see RunConv.
-using RunPack = void(const MatrixView& weights, int in, int out, std::uint8_t* panels, float* scratch, std::atomic<int>& next);
+using RunPack = void(const MatrixView& weights, int in, int out, std::uint8_t* panels, float* scratch, Share work);
 
 // Where results go: rows of floats [count][out], or quantised rows (then out is a multiple of kBlock).
 struct IntegerResult {
@@ -32,6 +31,6 @@ struct IntegerResult {
 
 // One thread's share; see RunConv. Scratch: see GemmScratch.
 using RunIntegerGemm = void(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result,
-                            int threads, float* scratch, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+                            float* scratch, Share work);
 
 }  // namespace da::kernels

@@ -51,12 +51,11 @@ std::size_t interpolate_scratch(const InterpolateTask& task, int input_width) {
     return static_cast<std::size_t>(input_width) + 3 * static_cast<std::size_t>(task.width);
 }
 
-void run_interpolate(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-                     const std::atomic<bool>& cancelled) {
+void run_interpolate(const InterpolateTask& task, MapView input, float* output, float* scratch, Share work) {
     auto* columns = reinterpret_cast<Position*>(scratch + input.width);
     for (int x = 0; x < task.width; ++x) new (columns + x) Position(position(x, input.width, task.width));
     const int bands = (task.height + kRowsPerTask - 1) / kRowsPerTask;
-    for (int i = next++; i < bands * task.channels && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(bands * task.channels); i < bands * task.channels; i = work.next(bands * task.channels)) {
         const int channel = i / bands, top = i % bands * kRowsPerTask;
         const float* plane = input.values + static_cast<std::size_t>(channel) * input.width * input.height;
         float* target = output + static_cast<std::size_t>(channel) * task.width * task.height;

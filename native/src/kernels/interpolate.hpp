@@ -2,7 +2,6 @@
 // throughout.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
 #include "kernels/conv.hpp"
@@ -25,7 +24,6 @@ struct InterpolateTask {
 using InterpolateScratch = std::size_t(const InterpolateTask& task, int input_width);
 
 // One thread's share; see RunConv.
-using RunInterpolate = void(const InterpolateTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-                            const std::atomic<bool>& cancelled);
+using RunInterpolate = void(const InterpolateTask& task, MapView input, float* output, float* scratch, Share work);
 
 }  // namespace da::kernels

@@ -33,23 +33,22 @@ void normalise(const NormTask& task, const float* x, const float* weight, const 
 
 // Calls row(number, its values) for one thread's share.
 template <typename Row>
-void for_rows(RowsView x, std::atomic<int>& next, const std::atomic<bool>& cancelled, const Row& row) {
+void for_rows(RowsView x, Share work, const Row& row) {
     const int pieces = (x.count + kRowsPerPiece - 1) / kRowsPerPiece;
-    for (int i = next++; i < pieces && !cancelled.load(std::memory_order_relaxed); i = next++) {
+    for (int i = work.next(pieces); i < pieces; i = work.next(pieces)) {
         for (int r = i * kRowsPerPiece; r < std::min((i + 1) * kRowsPerPiece, x.count); ++r) row(r, x.values + r * x.stride);
     }
 }
 
 }  // namespace
 
-void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, std::atomic<int>& next,
-              const std::atomic<bool>& cancelled) {
-    for_rows(x, next, cancelled, [&](int r, const float* values) { normalise(task, values, weight, bias, y.values + r * y.stride); });
+void run_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, Share work) {
+    for_rows(x, work, [&](int r, const float* values) { normalise(task, values, weight, bias, y.values + r * y.stride); });
 }
 
 void run_quantised_norm(const NormTask& task, RowsView x, const float* weight, const float* bias, std::uint8_t* tiles, float* scratch,
-                        std::atomic<int>& next, const std::atomic<bool>& cancelled) {
-    for_rows(x, next, cancelled, [&](int r, const float* values) {
+                        Share work) {
+    for_rows(x, work, [&](int r, const float* values) {
         normalise(task, values, weight, bias, scratch);
         quantise_row(scratch, 0, task.channels, task.channels, r, tiles);
     });
@@ -59,8 +58,8 @@ std::size_t quantised_bytes(int in, int rows) {
     return tiles_of(rows) * tile_bytes(in);
 }
 
-void run_quantise(RowsView x, int in, std::uint8_t* tiles, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
-    for_rows(x, next, cancelled, [&](int r, const float* values) { quantise_row(values, 0, in, in, r, tiles); });
+void run_quantise(RowsView x, int in, std::uint8_t* tiles, Share work) {
+    for_rows(x, work, [&](int r, const float* values) { quantise_row(values, 0, in, in, r, tiles); });
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

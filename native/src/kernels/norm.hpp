@@ -1,8 +1,6 @@
 // LayerNorm over the channels of each row.
 #pragma once
 
-#include <atomic>
-
 #include "kernels/gemm.hpp"
 
 namespace da::kernels {
@@ -13,7 +11,6 @@ struct NormTask {
 };
 
 // y: [count][channels]. One thread's share; see RunConv.
-using RunNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, std::atomic<int>& next,
-                     const std::atomic<bool>& cancelled);
+using RunNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, RowsTarget y, Share work);
 
 }  // namespace da::kernels

@@ -4,7 +4,6 @@
 // [tile][block][group of 4 bytes][row], each block followed by the scales of its rows and the starts of their integer sums (see dot.hpp).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,10 +22,10 @@ struct QuantisedView {
 using QuantisedBytes = std::size_t(int in, int rows);
 
 // All rows of x, which are `in` long. What is not finite makes the results of its block not finite. One thread's share; see RunConv.
-using RunQuantise = void(RowsView x, int in, std::uint8_t* tiles, std::atomic<int>& next, const std::atomic<bool>& cancelled);
+using RunQuantise = void(RowsView x, int in, std::uint8_t* tiles, Share work);
 
 // RunNorm and RunQuantise in one. scratch: a row of floats.
 using RunQuantisedNorm = void(const NormTask& task, RowsView x, const float* weight, const float* bias, std::uint8_t* tiles, float* scratch,
-                              std::atomic<int>& next, const std::atomic<bool>& cancelled);
+                              Share work);
 
 }  // namespace da::kernels

@@ -7,7 +7,9 @@ extern const KernelSet kKernels;
 const KernelSet kKernels = {
     DA_INSTRUCTION_SET_NAME,
     run_gelu,
-    gemm_scratch,
+    arranged_gemm_floats,
+    arrange_gemm_scratch,
+    arrange_gemm,
     run_gemm,
     prepared_floats,
     attention_scratch,

@@ -30,21 +30,28 @@ class Cover {
   public:
     Cover(int width, int height) : across_((width + kResult - 1) / kResult), down_((height + kResult - 1) / kResult) {}
 
-    // False when there is no block of that number.
-    bool find(int index, Block& block) const {
-        for (int x = 0; x < across_;) {
-            const int width = column_width(across_ - x), rows = kTiles / width, count = (down_ + rows - 1) / rows;
-            if (index < count) {
-                block = {x, index * rows, width, rows};
-                return true;
-            }
-            index -= count;
+    int blocks() const {
+        int count = 0;
+        for (int x = 0; x < across_; x += column_width(across_ - x)) count += blocks_down(column_width(across_ - x));
+        return count;
+    }
+
+    Block block(int index) const {
+        int x = 0, width = column_width(across_);
+        while (index >= blocks_down(width)) {
+            index -= blocks_down(width);
             x += width;
+            width = column_width(across_ - x);
         }
-        return false;
+        return {x, index * (kTiles / width), width, kTiles / width};
     }
 
   private:
+    int blocks_down(int width) const {
+        const int rows = kTiles / width;
+        return (down_ + rows - 1) / rows;
+    }
+
     // What is left is taken by a full block where little of it is wasted, else by the largest power of two that fits.
     static int column_width(int left) {
         int width = kTiles;
@@ -234,8 +241,8 @@ std::size_t winograd_scratch(const PackedConv& conv) {
     return kPlanes * plane_floats(conv.in_channels) + kPlanes * kTileRows * kTiles + kGap;
 }
 
-void arrange_conv(const PackedConv& conv, float* arranged, std::atomic<int>& next, const std::atomic<bool>& cancelled) {
-    for (int o = next++; o < conv.out_channels && !cancelled.load(std::memory_order_relaxed); o = next++) {
+void arrange_conv(const PackedConv& conv, float* arranged, Share work) {
+    for (int o = work.next(conv.out_channels); o < conv.out_channels; o = work.next(conv.out_channels)) {
         for (int c = 0; c < conv.in_channels; c += kLanes) {
             const int count = conv.in_channels - c;
             Vector columns[kWindow][3];
@@ -258,16 +265,16 @@ void arrange_conv(const PackedConv& conv, float* arranged, std::atomic<int>& nex
     }
 }
 
-void run_winograd(const ConvTask& task, MapView input, float* output, float* scratch, std::atomic<int>& next,
-                  const std::atomic<bool>& cancelled) {
+void run_winograd(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
     const Cover cover(input.width, input.height);
     float* windows = scratch;
     float* sums = scratch + kPlanes * plane_floats(task.conv->in_channels);
-    Block block;
-    for (int i = next++; !cancelled.load(std::memory_order_relaxed) && cover.find(i, block); i = next++) {
+    const int blocks = cover.blocks();
+    for (int i = work.next(blocks); i < blocks; i = work.next(blocks)) {
+        const Block block = cover.block(i);
         transform_block(task, input, block, windows);
         for_row_tiles(task.conv->out_channels, [&](int channel, auto rows) {
-            if (cancelled.load(std::memory_order_relaxed)) return;
+            if (work.cancelled()) return;
             run_channels<decltype(rows)::value>(task, input, output, block, channel, windows, sums);
         });
     }

@@ -131,7 +131,7 @@ ggml_tensor* learned_camera_tokens(Graph& g, const Sequence& sequence) {
 ggml_tensor* tap(Graph& g, ggml_tensor* local, ggml_tensor* x, int view, const VitParams& vit, const Sequence& sequence) {
     const auto patches = [&](ggml_tensor* all) { return tokens_from(g, all, view * sequence.tokens() + 1, sequence.grid.patches()); };
     ggml_tensor* normalised = layer_norm(g, patches(x), "vit.norm", vit.final_norm_eps);
-    return vit.cat_token ? ggml_concat(g.context, patches(local), normalised, 0) : normalised;
+    return vit.cat_token ? side_by_side(g, patches(local), normalised) : normalised;
 }
 
 }  // namespace

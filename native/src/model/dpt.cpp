@@ -33,7 +33,7 @@ class Head {
     ggml_tensor* level(ggml_tensor* tokens, int index) {
         const std::string number = std::to_string(index);
         if (branch_.norm) tokens = layer_norm(g_, tokens, branch_.path + "norm", kNormEps);
-        ggml_tensor* map = resize(to_map(project(tokens, index), index), index);
+        ggml_tensor* map = resize(to_map(g_, project(tokens, index), grid_.width, grid_.height), index);
         map = conv_2d(g_, map, scratch("layer" + std::to_string(index + 1) + "_rn"));
         stage("layer_rn." + std::to_string(index + 1), map);
         return map;
@@ -104,16 +104,13 @@ class Head {
         const std::string path = branch_.path + "proj." + std::to_string(index);
         ggml_tensor* weight = g_.weights.tensor(path + ".weight");
         weight = ggml_reshape_2d(g_.context, weight, weight->ne[2], weight->ne[3]);
-        tokens = matmul(g_, weight, g_.weights.tensor(path + ".bias"), tokens);
-        if (!branch_.pos_embed) return tokens;
-        const int channels = hparams_.head.out_channels[index];
-        const auto table = uv_embedding(grid_.width, grid_.height, channels, aspect_);
-        return ggml_add(g_.context, tokens, g_.constant(as_tokens(table, grid_.width, grid_.height, channels), channels, grid_.patches()));
-    }
-
-    ggml_tensor* to_map(ggml_tensor* tokens, int index) {
-        ggml_tensor* planar = ggml_cont(g_.context, ggml_transpose(g_.context, tokens));
-        return ggml_reshape_3d(g_.context, planar, grid_.width, grid_.height, hparams_.head.out_channels[index]);
+        LinearOptions options;
+        if (branch_.pos_embed) {
+            const int channels = hparams_.head.out_channels[index];
+            const auto table = uv_embedding(grid_.width, grid_.height, channels, aspect_);
+            options.residual = g_.constant(as_tokens(table, grid_.width, grid_.height, channels), channels, grid_.patches());
+        }
+        return matmul(g_, weight, g_.weights.tensor(path + ".bias"), tokens, options);
     }
 
     ggml_tensor* resize(ggml_tensor* map, int index) {

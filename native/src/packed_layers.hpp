@@ -1,4 +1,4 @@
-// Linear layers packed for integer products.
+// Linear layers whose weights are packed once, when a model is loaded.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,17 @@ struct PackedLinear {
 // How the kernels read a matrix.
 kernels::MatrixView matrix_view(const ggml_tensor* matrix);
 
-class IntegerWeights {
+// For which kernels layers are packed: those of quantised files as integers, the others as floats.
+enum class Packing { integers, floats };
+
+class PackedLayers {
   public:
-    IntegerWeights() = default;
+    PackedLayers() = default;
 
     // Packs the matrices [in, out], by the paths of their layers, and lets the pages of their originals go, which are a mapped file's.
     // Throws Error("device.memory"), see require_memory.
-    IntegerWeights(const std::map<std::string, ggml_tensor*>& matrices, const kernels::KernelSet& kernels, ThreadPool& threads,
-                   std::uint64_t memory_limit);
+    PackedLayers(const std::map<std::string, ggml_tensor*>& matrices, Packing packing, const kernels::KernelSet& kernels,
+                 ThreadPool& threads, std::uint64_t memory_limit);
 
     bool empty() const { return layers_.empty(); }
 
