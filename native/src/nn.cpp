@@ -208,6 +208,15 @@ ggml_tensor* integer_attention(Graph& g, const kernels::AttentionTask& task, con
     return result;
 }
 
+// The weights of a minimal convolution as its kernel takes them, made anew just before it runs.
+ggml_tensor* arranged_conv(Graph& g, const kernels::PackedConv& conv) {
+    return part(g, "convolutions", 0.0,
+                kernel_node(g, Sources({}), {static_cast<std::int64_t>(kernels::arranged_floats(conv)), 1, 1},
+                            [&conv, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
+                                set.arrange_conv(conv, target(result), work);
+                            }));
+}
+
 template <typename T>
 std::vector<std::uint8_t> as_bytes(const std::vector<T>& values) {
     std::vector<std::uint8_t> copy(values.size() * sizeof(T));
@@ -303,27 +312,26 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
-    if (g.standard_ops) return standard::conv_2d(g, x, path, options);
+    if (g.standard_ops) {
+        ggml_tensor* result = standard::conv_2d(g, x, path, options);
+        return options.then.empty() ? result : standard::conv_2d(g, result, options.then, {});
+    }
     const kernels::PackedConv& conv = g.weights.conv(path);
+    const kernels::PackedConv* then = options.then.empty() ? nullptr : &g.weights.conv(options.then);
     const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
               height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
-    g.scratch.reserve(g.kernels.conv_scratch(conv, width));
-    ggml_tensor* arranged = nullptr;
-    if (conv.minimal) {
-        Sources none({});
-        arranged = kernel_node(g, none, {static_cast<std::int64_t>(kernels::arranged_floats(conv)), 1, 1},
-                               [&conv, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
-                                   set.arrange_conv(conv, target(result), work);
-                               });
-    }
-    const double operations =
-        2.0 * conv.kernel * conv.kernel * conv.in_channels * conv.out_channels / (conv.shuffle * conv.shuffle) * width * height;
-    Sources sources({x, options.residual, arranged});
+    g.scratch.reserve(g.kernels.conv_scratch(conv, then, width));
+    Sources sources({x, options.residual, conv.minimal ? arranged_conv(g, conv) : nullptr});
+    const kernels::PackedConv& last = then != nullptr ? *then : conv;
+    const double pixels = static_cast<double>(width) * height / (conv.shuffle * conv.shuffle);
+    const double operations = 2.0 * pixels * conv.kernel * conv.kernel * conv.in_channels * conv.out_channels +
+                              (then != nullptr ? 2.0 * pixels * then->in_channels * then->out_channels : 0.0);
     return part(g, "convolutions", operations,
-                kernel_node(g, sources, {width, height, conv.out_channels / (conv.shuffle * conv.shuffle)},
+                kernel_node(g, sources, {width, height, last.out_channels / (last.shuffle * last.shuffle)},
                             [=, &conv, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
-                                const kernels::ConvTask task{&conv, options.relu_input, options.relu_output, sources.values(result, 1),
-                                                             sources.values(result, 2)};
+                                const kernels::ConvTask task{
+                                    &conv, options.relu_input, options.relu_output, sources.values(result, 1), sources.values(result, 2),
+                                    then};
                                 set.run_conv(task, map_view(result->src[0]), target(result), scratch, work);
                             }));
 }

@@ -119,6 +119,7 @@ struct ConvOptions {
     bool relu_input = false;
     bool relu_output = false;
     ggml_tensor* residual = nullptr;
+    std::string then;  // path of a 1x1 convolution of the result, which is not kept
 };
 
 // x [width, height, in] -> [width', height', out]; a transposed convolution where the weights are packed as one.

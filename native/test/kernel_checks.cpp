@@ -20,7 +20,7 @@ Floats random_values(std::size_t count, unsigned seed, float deviation) {
 }
 
 Floats run_conv(const KernelSet& set, ConvTask task, MapView input, std::size_t size) {
-    Floats output(size, -1e9f), scratch(set.conv_scratch(*task.conv, da::kernels::conv_extent(*task.conv, input.width)));
+    Floats output(size, -1e9f), scratch(set.conv_scratch(*task.conv, task.then, da::kernels::conv_extent(*task.conv, input.width)));
     Pieces pieces(1, kNotCancelled);
     Floats arranged(da::kernels::arranged_floats(*task.conv));
     if (task.conv->minimal) set.arrange_conv(*task.conv, arranged.data(), pieces.share(0));

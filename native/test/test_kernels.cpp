@@ -1,5 +1,6 @@
 // Each kernel alone against a naive reference in double precision, on odd sizes.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -7,8 +8,10 @@
 #include "kernel_checks.hpp"
 
 using namespace kernel_checks;
+using da::kernels::ConvTask;
 using da::kernels::MapView;
 using da::kernels::PackedConv;
+using da::kernels::Pieces;
 
 KERNEL_TEST(kernels, conv_of_odd_sizes) {
     for (const ConvShape& shape :
@@ -81,10 +84,28 @@ KERNEL_TEST(kernels, interpolation_with_aligned_corners) {
     }
 }
 
+// What is between the two is the same as when it is kept.
+KERNEL_TEST(kernels, a_convolution_goes_into_the_1x1_one_after_it) {
+    for (const auto& [width, height, last] : {std::array{1, 1, 1}, std::array{37, 9, 2}, std::array{130, 6, 38}}) {
+        const int in = 5, between = 11;
+        const Floats x = random_values(static_cast<std::size_t>(in) * width * height, 1), w = random_values(9 * in * between, 2),
+                     b = random_values(between, 3), v = random_values(static_cast<std::size_t>(between) * last, 4),
+                     c = random_values(last, 5);
+        const PackedConv first = da::kernels::pack_conv(w.data(), b.data(), in, between, 3, 1, true),
+                         second = da::kernels::pack_conv(v.data(), c.data(), between, last, 1, 1, true);
+        const std::size_t pixels = static_cast<std::size_t>(width) * height;
+        const Floats kept = run_conv(set, {&first, false, true}, {x.data(), width, height}, between * pixels);
+        const Floats expected = run_conv(set, {&second}, {kept.data(), width, height}, last * pixels);
+        ConvTask both{&first, false, true};
+        both.then = &second;
+        CHECK(run_conv(set, both, {x.data(), width, height}, last * pixels) == expected);
+    }
+}
+
 KERNEL_TEST(kernels, a_cancelled_kernel_does_nothing) {
     const Floats x(16, 1.0f), w = {1.0f};
     const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1, true);
-    Floats output(16, -1.0f), scratch(set.conv_scratch(conv, 16));
+    Floats output(16, -1.0f), scratch(set.conv_scratch(conv, nullptr, 16));
     const std::atomic<bool> cancelled{true};
     Pieces pieces(1, cancelled);
     set.run_conv({&conv, false, false, nullptr}, {x.data(), 16, 1}, output.data(), scratch.data(), pieces.share(0));

@@ -50,7 +50,11 @@ void gather_row(const ConvTask& task, const float* source, int width, int left, 
     if (stride == 1) {
         for (int i = first; i < last; ++i) row[i] = source[left + i] > floor ? source[left + i] : floor;
     } else {
-        for (int i = first; i < last; ++i) row[layout.column(stride, i)] = std::max(source[left + i], floor);
+        for (int phase = 0; phase < stride; ++phase) {
+            const int begin = (first - phase + stride - 1) / stride;
+            for (int i = begin; i * stride + phase < last; ++i)
+                row[phase * layout.phase + i] = std::max(source[left + i * stride + phase], floor);
+        }
     }
 }
 
@@ -127,44 +131,52 @@ void write(const ConvTask& task, const Output& output, int channel, int x, int y
     for (int i = 0; i < count; ++i) output.values[start + static_cast<std::size_t>(i) * s] = sums[i];
 }
 
-// Pixels of one row of a tile from x on, of kOutputs channels from `channel` on.
+// Pixels of one row of a tile from x on, of all channels: the input under them stays in the first cache.
 template <int kernel, int vectors>
-void run_pixels(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch, int channel,
-                int r, int x) {
+void run_pixels(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch, int r, int x) {
     const PackedConv& conv = *task.conv;
     const std::size_t group_size = static_cast<std::size_t>(conv.in_channels) * kernel * kernel * kConvGroup;
-    const float* weights = conv.weights.data() + channel / kConvGroup * group_size + channel % kConvGroup;
-    PixelSums<vectors> sums;
-    micro_kernel<kernel, vectors>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + channel, sums);
-    for (int o = 0; o < kOutputs && channel + o < conv.out_channels; ++o) {
-        for (int v = 0; v < vectors; ++v) {
-            const int first = x + v * kLanes, count = std::min(kLanes, tile.width - first);
-            write(task, output, channel + o, tile.x + first, tile.y + r, count, sums[o][v]);
+    for (int channel = 0; channel < conv.out_channels; channel += kOutputs) {
+        const float* weights = conv.weights.data() + channel / kConvGroup * group_size + channel % kConvGroup;
+        PixelSums<vectors> sums;
+        micro_kernel<kernel, vectors>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + channel, sums);
+        for (int o = 0; o < kOutputs && channel + o < conv.out_channels; ++o) {
+            for (int v = 0; v < vectors; ++v) {
+                const int first = x + v * kLanes, count = std::min(kLanes, tile.width - first);
+                write(task, output, channel + o, tile.x + first, tile.y + r, count, sums[o][v]);
+            }
         }
     }
 }
 
 template <int kernel>
 void run_tile(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch) {
-    for (int channel = 0; channel < task.conv->out_channels; channel += kOutputs) {
-        for (int r = 0; r < tile.height; ++r) {
-            int x = 0;
-            for (; x + (kMostVectors - 1) * kLanes < tile.width; x += kMostVectors * kLanes)
-                run_pixels<kernel, kMostVectors>(task, output, tile, layout, scratch, channel, r, x);
-            if (x + kLanes < tile.width) {
-                run_pixels<kernel, 2>(task, output, tile, layout, scratch, channel, r, x);
-            } else if (x < tile.width) {
-                run_pixels<kernel, 1>(task, output, tile, layout, scratch, channel, r, x);
-            }
+    for (int r = 0; r < tile.height; ++r) {
+        int x = 0;
+        for (; x + (kMostVectors - 1) * kLanes < tile.width; x += kMostVectors * kLanes)
+            run_pixels<kernel, kMostVectors>(task, output, tile, layout, scratch, r, x);
+        if (x + kLanes < tile.width) {
+            run_pixels<kernel, 2>(task, output, tile, layout, scratch, r, x);
+        } else if (x < tile.width) {
+            run_pixels<kernel, 1>(task, output, tile, layout, scratch, r, x);
         }
     }
 }
 
+// A 3x3 convolution whose result only the 1x1 one after it sees, in scratch.
+void run_both(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, float* scratch) {
+    const Layout between(*task.then, output.width);
+    const Output inner{scratch + task.conv->in_channels * layout.channel, between.row, between.rows};
+    run_tile<3>(task, inner, {0, 0, tile.width, tile.height}, layout, scratch);
+    run_tile<1>({task.then}, output, tile, between, inner.values);
+}
+
 }  // namespace
 
-std::size_t conv_scratch(const PackedConv& conv, int output_width) {
+std::size_t conv_scratch(const PackedConv& conv, const PackedConv* then, int output_width) {
     if (conv.minimal) return winograd_scratch(conv);
-    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel;
+    const std::size_t between = then == nullptr ? 0 : static_cast<std::size_t>(then->in_channels) * Layout(*then, output_width).channel;
+    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel + between;
 }
 
 void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
@@ -178,7 +190,9 @@ void run_conv(const ConvTask& task, MapView input, float* output, float* scratch
         const int x = i % across * tile_width(width), y = i / across * kTileHeight;
         const Tile tile{x, y, std::min(tile_width(width), width - x), std::min(kTileHeight, height - y)};
         gather(task, input, tile, layout, scratch);
-        if (conv.kernel == 1) {
+        if (task.then != nullptr) {
+            run_both(task, result, tile, layout, scratch);
+        } else if (conv.kernel == 1) {
             run_tile<1>(task, result, tile, layout, scratch);
         } else {
             run_tile<3>(task, result, tile, layout, scratch);

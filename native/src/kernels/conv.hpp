@@ -46,8 +46,9 @@ struct ConvTask {
     const PackedConv* conv = nullptr;
     bool relu_input = false;
     bool relu_output = false;
-    const float* residual = nullptr;  // added to the result (same extent), or nullptr
-    const float* arranged = nullptr;  // of a minimal one: the weights as ArrangeConv has made them
+    const float* residual = nullptr;   // added to the result (same extent), or nullptr
+    const float* arranged = nullptr;   // of a minimal one: the weights as ArrangeConv has made them
+    const PackedConv* then = nullptr;  // a 1x1 convolution of the result, which is not kept; of a direct 3x3 one of stride 1 only
 };
 
 // Floats of the arranged weights of a minimal convolution, four times those of the packed ones: they live while it runs.
@@ -60,7 +61,7 @@ using ArrangeConv = void(const PackedConv& conv, float* arranged, Share work);
 int conv_extent(const PackedConv& conv, int input);
 
 // Floats of scratch that one thread needs.
-using ConvScratch = std::size_t(const PackedConv& conv, int output_width);
+using ConvScratch = std::size_t(const PackedConv& conv, const PackedConv* then, int output_width);
 
 // One thread's share: takes pieces until none is left. Any number of threads may take part; results do not depend on it.
 using RunConv = void(const ConvTask& task, MapView input, float* output, float* scratch, Share work);

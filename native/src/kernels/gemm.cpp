@@ -70,13 +70,19 @@ template <int rows>
 void run_tile(const GemmTask& task, RowsView x, const GemmOperands& operands, RowsTarget y, const Depth& depth, const float* panel, int row,
               int column) {
     float* target = y.values + row * y.stride + column;
-    // The result is written last: by then its lines have come, from another core it may be.
-    for (int r = 0; r < rows; ++r) {
-        for (int v = 0; v < kTileVectors; ++v) __builtin_prefetch(target + r * y.stride + v * kLanes, 1);
-    }
+    const float* values = x.values + row * x.stride + depth.first;
     Sums<rows, kTileVectors> sums;
     clear<rows, kTileVectors>(sums);
-    multiply<rows, kTileVectors>(depth.count, x.values + row * x.stride + depth.first, x.stride, panel, kPanel, sums);
+    // The result is written last: its lines are asked for meanwhile, since another core may have them, in two turns, since a core waits for
+    // few lines at a time.
+    for (int turn = 0, k = 0; turn < 2; ++turn) {
+        for (int r = rows * turn / 2; r < rows * (turn + 1) / 2; ++r) {
+            for (int v = 0; v < kTileVectors; ++v) __builtin_prefetch(target + r * y.stride + v * kLanes, 1);
+        }
+        const int end = depth.count * (turn + 1) / 2;
+        multiply<rows, kTileVectors>(end - k, values + k, x.stride, panel + static_cast<std::size_t>(k) * kPanel, kPanel, sums);
+        k = end;
+    }
     for (int r = 0; r < rows; ++r) {
         for (int v = 0; v < kTileVectors; ++v) {
             const int count = task.out - column - v * kLanes;

@@ -86,7 +86,8 @@ class Head {
     ggml_tensor* output(ggml_tensor* map, const std::string& name, const std::string& stage_name) {
         ConvOptions options;
         options.relu_output = true;
-        ggml_tensor* result = conv_2d(g_, conv_2d(g_, map, scratch(name + "a"), options), scratch(name + "b"));
+        options.then = scratch(name + "b");
+        ggml_tensor* result = conv_2d(g_, map, scratch(name + "a"), options);
         stage(stage_name, result);
         return result;
     }
