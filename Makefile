@@ -12,13 +12,14 @@ CLANG ?= $(firstword $(shell command -v clang++) $(wildcard /usr/bin/clang++-[0-
 FUZZ_SECONDS ?= 600
 CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 
-.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test cuda-check legs wheels bench tidy fuzz clean
+.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test avx512-test cuda-check legs wheels bench tidy fuzz clean
 
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
 	@echo "make test              all fast checks: lint, C++ tests under sanitizers, Python and ROS tests"
-	@echo "make test-all          the same and the slow ones: parity, arm64-test, cuda-check, legs, wheels"
+	@echo "make test-all          the same and the slow ones: parity, arm64-test, avx512-test, cuda-check, legs, wheels"
 	@echo "make arm64-test        the C++ tests for 64-bit Arm; on another machine cross-built, under qemu"
+	@echo "make avx512-test       the AVX-512 kernels in other instructions, by SIMDe, on a processor without them (needs libsimde-dev)"
 	@echo "make cuda-check        compile our sources and some of ggml's for CUDA, without a GPU, for x86_64 and Jetson (needs g++-aarch64-linux-gnu)"
 	@echo "make wheels            portable wheels of this Python for x86_64 and aarch64, in build/wheels"
 	@echo "make legs              the tests with other Pythons and the libraries of Ubuntu 22.04 and 24.04"
@@ -47,7 +48,7 @@ demo: build
 test: lint native-test python-test
 
 # The wheels are built and tried by the slow tests (test/packaging/test_wheels.py).
-test-all: test parity arm64-test cuda-check legs
+test-all: test parity arm64-test avx512-test cuda-check legs
 	@echo "== slow tests"
 	@$(IN_VENV) python -m pytest -m slow --junitxml=build/slow-tests.xml
 	@$(IN_VENV) python tools/cases.py build/tests.xml build/slow-tests.xml
@@ -86,6 +87,12 @@ arm64-test:
 	    -Dggml_DIR="$(CURDIR)/.local/ggml-$(ARM64)/lib/cmake/ggml" --log-level=WARNING
 	@$(IN_VENV) cmake --build build/$(ARM64) --parallel $(JOBS)
 	@$(IN_VENV) ctest --test-dir build/$(ARM64) --output-on-failure --no-tests=error --parallel $(JOBS)
+
+avx512-test: build
+	@echo "== AVX-512 kernels by SIMDe"
+	@$(IN_VENV) cmake -S native -B build/avx512 -G Ninja -DDA_AVX512_LOWERED=ON -DDA_BUILD_TESTS=ON -DDA_WARNINGS_AS_ERRORS=ON $(GGML) --log-level=WARNING
+	@$(IN_VENV) cmake --build build/avx512 --target da_tests --parallel $(JOBS)
+	@$(IN_VENV) ctest --test-dir build/avx512 --output-on-failure --no-tests=error -R "kernels|products|integers|shapes"
 
 cuda-check:
 	@$(PYTHON) tools/environment.py $(VENV) build

@@ -8,8 +8,14 @@
 #include <cstring>
 
 #include "kernels/vector_math.hpp"
-#if defined(__SSE4_1__)
+#if defined(DA_SIMDE)  // for tests, see DA_AVX512_LOWERED
+#include <simde/x86/avx512.h>
+#define DA_MM512(name) simde_mm512_##name
+typedef simde__m512i M512i;
+#elif defined(__SSE4_1__)
 #include <immintrin.h>
+#define DA_MM512(name) _mm512_##name
+typedef __m512i M512i;
 #elif defined(__ARM_FEATURE_DOTPROD)
 #include <arm_neon.h>
 #endif
@@ -27,7 +33,7 @@ constexpr int kDotRows = DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3;
 constexpr int kDotVectors = DA_VECTOR_REGISTERS == 16 ? 2 : kLanes > 4 ? 2 : 4;
 constexpr int kDotPanel = kDotVectors * kLanes;
 
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(DA_SIMDE_VNNI)
 
 using Activation = std::int8_t;
 using StoredWeight = std::uint8_t;
@@ -40,8 +46,8 @@ inline IntVector load_weights(const std::uint8_t* weights) {
 }
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
-#if defined(__AVX512VNNI__)
-    return (IntVector)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)weights, (__m512i)activations);
+#if DA_VECTOR_BYTES == 64
+    return (IntVector)DA_MM512(dpbusd_epi32)((M512i)sums, (M512i)weights, (M512i)activations);
 #else
     return (IntVector)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)weights, (__m256i)activations);
 #endif
@@ -74,8 +80,8 @@ typedef StoredWeight NarrowWeights __attribute__((vector_size(kLanes * kGroup)))
 typedef std::int16_t WideWeights __attribute__((vector_size(kLanes * kGroup * sizeof(std::int16_t))));
 
 inline IntVector load_weights(const std::uint8_t* weights) {
-#if defined(__AVX512BW__)
-    return (IntVector)_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
+#if defined(__AVX2__) && DA_VECTOR_BYTES == 64
+    return (IntVector)DA_MM512(cvtepi8_epi16)(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
 #elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
     return (IntVector)_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
 #else
@@ -86,8 +92,8 @@ inline IntVector load_weights(const std::uint8_t* weights) {
 }
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
-#if defined(__AVX512BW__)
-    return sums + (IntVector)_mm512_madd_epi16((__m512i)weights, (__m512i)activations);
+#if defined(__AVX2__) && DA_VECTOR_BYTES == 64
+    return sums + (IntVector)DA_MM512(madd_epi16)((M512i)weights, (M512i)activations);
 #elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
     return sums + (IntVector)_mm256_madd_epi16((__m256i)weights, (__m256i)activations);
 #elif defined(__SSE4_1__) && DA_VECTOR_BYTES == 16

@@ -43,10 +43,11 @@ std::vector<const KernelSet*> usable_kernel_sets() {
     __builtin_cpu_init();
     std::vector<const KernelSet*> usable;
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                            __builtin_cpu_supports("avx512vl");
-    if (has_avx2 && has_avx512 && __builtin_cpu_supports("avx512vnni")) usable.push_back(&avx512_vnni::kKernels);
-    if (has_avx2 && (has_avx512 || DA_AVX512_LOWERED)) usable.push_back(&avx512::kKernels);
+    const bool has_avx512 = DA_AVX512_LOWERED || (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                                                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+    const bool has_vnni = DA_AVX512_LOWERED || __builtin_cpu_supports("avx512vnni");
+    if (has_avx2 && has_avx512 && has_vnni) usable.push_back(&avx512_vnni::kKernels);
+    if (has_avx2 && has_avx512) usable.push_back(&avx512::kKernels);
 #if DA_HAS_AVX2_VNNI
     if (has_avx2 && has_avx_vnni()) usable.push_back(&avx2_vnni::kKernels);
 #endif
