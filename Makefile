@@ -12,7 +12,7 @@ CLANG ?= $(firstword $(shell command -v clang++) $(wildcard /usr/bin/clang++-[0-
 FUZZ_SECONDS ?= 600
 CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 
-.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test avx512-test cuda-check legs wheels bench tidy fuzz clean
+.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test avx512-test cuda-check legs wheels bench notebook tidy fuzz clean
 
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
@@ -28,6 +28,7 @@ help:
 	@echo "make build             local environment, ggml and the extension"
 	@echo "make bench             speed and memory of this machine (MODEL=file.gguf or da3-base; AGAINST=onnxruntime,openvino,torch after make parity)"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
+	@echo "make notebook          run docs/notebooks/depth.ipynb again, with its results kept in it"
 	@echo "make viewer            make the three.js of the report's page again, from npm"
 	@echo "make tidy              clang-tidy over native/ (minutes)"
 	@echo "make fuzz              ten minutes (FUZZ_SECONDS) of coverage-guided fuzzing for each reader of model files (needs Clang)"
@@ -124,6 +125,10 @@ train:
 bench: build
 	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"} $${AGAINST:+--against "$$AGAINST" --beside-busy}
 	@$(IN_VENV) python -m depth_anything_ros bench $${MODEL:+--model "$$MODEL"} --study parts,load,around,growth
+
+notebook: build
+	@$(PYTHON) tools/environment.py $(VENV) run ros test
+	@$(IN_VENV) python tools/notebook.py docs/notebooks/depth.ipynb
 
 viewer:
 	@command -v npm >/dev/null || { echo "npm is needed: apt install npm"; exit 1; }
