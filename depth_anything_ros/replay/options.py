@@ -51,6 +51,10 @@ class ReplayOptions:
         _check(self.stop is None or self.stop > self.start, f"to {self.stop} must be later than from {self.start:g}")
         _check(self.storage in STORAGES, f"storage {self.storage!r} is unknown; known: {', '.join(STORAGES)}")
         _check(self.segment >= 1, f"segment {self.segment} must be 1 or more pictures")
+        _check(
+            self.node.processing.scale_source != "odometry" or (self.jobs == 1 and not self.cluster),
+            "scale.source odometry follows the robot's way from the begin on; leave --jobs and --ray out",
+        )
         _check(self.jobs >= 1 or bool(self.cluster), f"jobs {self.jobs} must be 1 or more")
 
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from depth_anything_ros.errors import CancelledError, InputError
 from depth_anything_ros.replay.camera_replay import CameraReplay, Inferred, Output
-from depth_anything_ros.replay.following import Ear, OnTheSpot, begin
+from depth_anything_ros.replay.following import Ear, Following, OnTheSpot, begin, follows
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.overlap import WriteBehind, read_ahead
 from depth_anything_ros.replay.plan import Plan, Segment
 from depth_anything_ros.replay.selection import kept_topics, output_topics
 from depth_anything_ros.replay.source import Source
+from depth_anything_ros.replay.state import STATE_FILE, packed, recalled
 from depth_anything_ros.replay.steps import Step, StepReader
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_writer import BagWriter
@@ -63,8 +64,8 @@ class SegmentResult:
 class SegmentRunner:
     """Runs segments of one plan, one after the other, with one engine and one open recording.
 
-    A segment goes on with the state of the one before it, where this runner did that and all are done in order; else it begins afresh,
-    with its lead.
+    Where depth depends on earlier pictures and one worker does all in order, a segment goes on with the state of the one before it, from
+    memory or from disk; else it begins with its lead.
     """
 
     def __init__(self, plan: Plan, options: ReplayOptions, source: Source, engine: InfersDepth, load_engine: LoadEngine) -> None:
@@ -86,6 +87,7 @@ class SegmentRunner:
         self._reader = StepReader(source, self._cameras, self._copied, messages, options.every, plan.start_ns)
         beside = background_options(options.node)
         self._keyframes = None if beside is None else OnTheSpot(lambda: load_engine(replace(beside, threads=options.node.threads)), turn)
+        self._states: dict[str, Following] = {}
         self._ears: dict[str, list[Ear]] = {}
         self._last: int | None = None
         """Number of the segment that the state comes from."""
@@ -98,37 +100,48 @@ class SegmentRunner:
         """
         started = time.perf_counter()
         result = SegmentResult(segment.number, model=self._info.checkpoint, kind=self._info.kind.value)
-        afresh = self._begin(segment)
+        before = folder.with_name(f"{segment.number - 1:04d}")
+        steps = self._begin(segment, before)
 
         def write(outputs: Iterator[Iterable[Output]]) -> None:
             with BagWriter(folder, self._options.storage, whole=True) as bag:
                 self._fill(bag, outputs)
+                if self._in_order and follows(self._options.node):
+                    bag.attach(STATE_FILE, packed(self._states))
                 result.seconds = time.perf_counter() - started
                 bag.note(NOTE, result.to_json())
 
         with WriteBehind(write, _AHEAD) as writer:
-            for step in read_ahead(self._reader.steps(segment, self._ears, afresh), _AHEAD):
+            for step in read_ahead(steps, _AHEAD):
                 if stopping():
                     raise CancelledError("engine.cancelled", "Stopped by request.")
                 inferred = self._inferred(step, result)
                 writer.put(self._outputs_of(step, inferred))
                 if step.take is not None and not step.take.lead:
                     progress(1)
+        (before / STATE_FILE).unlink(missing_ok=True)  # nobody needs it any more
         self._last = segment.number
         return result
 
-    def _begin(self, segment: Segment) -> bool:
-        """Whether the segment begins afresh. Where several work, the result must not depend on who happened to do what before."""
-        goes_on = self._last == segment.number - 1 and self._options.jobs == 1 and not self._options.cluster
-        self._last = None
+    @property
+    def _in_order(self) -> bool:
+        """Where several work, the result must not depend on who happened to do what before."""
+        return self._options.jobs == 1 and not self._options.cluster
+
+    def _begin(self, segment: Segment, before: Path) -> Iterator[Step]:
+        """The steps of the segment, the cameras having the state that they go on from. before: folder of the segment before it."""
+        goes_on = self._in_order and self._last == segment.number - 1
+        lead, self._last = False, None
         if not goes_on:
             options = self._options
             states, self._ears = begin(options.node, self._plan.cameras, self._source.topics, dict(options.remaps), self._keyframes)
-            for image, following in states.items():
+            known = recalled(states, before) if self._in_order else None
+            lead, self._states = known is None, known or states
+            for image, following in self._states.items():
                 self._cameras[image].begin(following)
         for camera in self._cameras.values():
             camera.begin_segment()
-        return not goes_on
+        return self._reader.steps(segment, self._ears, lead=lead, heard=goes_on)
 
     def _inferred(self, step: Step, result: SegmentResult) -> Inferred | None:
         """What the network says about the picture of a step. Counts it."""

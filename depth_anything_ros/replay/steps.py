@@ -77,14 +77,14 @@ class StepReader:
         self._every = every
         self._begin_ns = begin_ns
 
-    def steps(self, segment: Segment, ears: Mapping[str, Sequence[Ear]], afresh: bool) -> Iterator[Step]:
-        """afresh: with the segment's lead, and with what sensors said before; else `ears` have heard what the segment before it heard."""
+    def steps(self, segment: Segment, ears: Mapping[str, Sequence[Ear]], *, lead: bool, heard: bool) -> Iterator[Step]:
+        """lead: with the segment's leads. heard: whether `ears` have heard all that the segment before it heard; else from earlier on."""
         yield from self._latched(segment)
         takes = {topic: _numbered(part, lead=False) for topic, part in segment.parts.items()}
-        if afresh:
+        if lead:
             takes = {topic: chain(_numbered(segment.leads[topic], lead=True), rest) for topic, rest in takes.items()}
         step, size = Step(), 0
-        for message in self._in_time(segment, ears, afresh):
+        for message in self._in_time(segment, ears, lead, heard):
             if isinstance(message, _Heard):
                 step.heard += message.heard
                 step.problems += message.problems
@@ -99,29 +99,29 @@ class StepReader:
                 step, size = Step(), 0
         yield step
 
-    def _in_time(self, segment: Segment, ears: Mapping[str, Sequence[Ear]], afresh: bool) -> Iterator[BagMessage | _Heard]:
+    def _in_time(self, segment: Segment, ears: Mapping[str, Sequence[Ear]], lead: bool, heard: bool) -> Iterator[BagMessage | _Heard]:
         """Messages in the order of their recording, but sensors as early as pictures hear them."""
         if not ears:
-            yield from self._read(segment, (), afresh)
+            yield from self._read(segment, (), lead, heard)
             return
-        heard_before = 0 if afresh else segment.start_ns + _LATE_NS
+        heard_before = segment.start_ns + _LATE_NS if heard else 0
         waiting: deque[BagMessage] = deque()
-        heard: deque[BagMessage] = deque()
+        unheard: deque[BagMessage] = deque()
         own = self._copied | self._cameras.keys()
-        for message in chain(self._read(segment, ears, afresh), (None,)):
+        for message in chain(self._read(segment, ears, lead, heard), (None,)):
             while waiting and (message is None or waiting[0].stamp_ns + _LATE_NS < message.stamp_ns):
-                yield self._hear(heard, ears, waiting[0].stamp_ns + _LATE_NS)
+                yield self._hear(unheard, ears, waiting[0].stamp_ns + _LATE_NS)
                 yield waiting.popleft()
             if message is not None and message.topic in ears and message.stamp_ns >= heard_before:
-                heard.append(message)
+                unheard.append(message)
             if message is not None and message.topic in own and message.stamp_ns < segment.stop_ns:
                 waiting.append(message)
-        yield self._hear(heard, ears, segment.stop_ns + _LATE_NS)
+        yield self._hear(unheard, ears, segment.stop_ns + _LATE_NS)
 
-    def _read(self, segment: Segment, ears: Collection[str], afresh: bool) -> Iterator[BagMessage]:
+    def _read(self, segment: Segment, ears: Collection[str], lead: bool, heard: bool) -> Iterator[BagMessage]:
         """All that is needed of the recording, each once."""
-        read, begin = self._source.messages, segment.lead_ns if afresh else segment.start_ns
-        if ears and afresh:
+        read, begin = self._source.messages, segment.lead_ns if lead else segment.start_ns
+        if ears and not heard:
             earlier = max(begin - _EARLIER_NS, 0)
             yield from read({name for name in ears if is_latched(name, self._source.topics[name].qos)}, 0, earlier)
             yield from read(set(ears), earlier, begin)

@@ -77,6 +77,13 @@ class BagWriter:
         """Put a text into the metadata (`custom_data`)."""
         self._writer.set_custom_data(key, value)
 
+    def attach(self, name: str, data: bytes) -> None:
+        """Put a file into the folder. Raises InputError ``input.file``."""
+        try:
+            (self._work / self.folder.name / name).write_bytes(data)
+        except OSError as failure:
+            raise self.unwritable(failure) from failure
+
     def write(self, topic: str, stamp_ns: int, data: bytes | memoryview) -> None:
         """Add a message. data: CDR with its header. Raises InputError ``input.file`` when it cannot be written."""
         try:

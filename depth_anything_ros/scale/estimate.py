@@ -27,6 +27,19 @@ class Refusal:
     reason: str
 
 
+class WithoutMemory:
+    """Of a source that looks at each frame alone."""
+
+    def reset(self) -> None:
+        """Nothing is kept from frame to frame."""
+
+    def memory(self) -> object:
+        return None
+
+    def recall(self, memory: object) -> None:
+        """There is nothing."""
+
+
 Deliver = Callable[[Estimate | Refusal], None]
 
 
@@ -46,3 +59,9 @@ class ScaleSource(Protocol):
 
     def reset(self) -> None:
         """Forget earlier frames."""
+
+    def memory(self) -> object:
+        """What is known of earlier frames, for another process; no job may be at work."""
+
+    def recall(self, memory: object) -> None:
+        """Go on from a `memory`."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros.scale.camera import of_map
-from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
+from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal, WithoutMemory
 from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Scale
 
 Float64Array = NDArray[np.float64]
@@ -121,7 +121,7 @@ def _refined(rays: Float64Array, z: Float64Array, plane: Float64Array) -> Ground
     return Ground(plane / length, 1.0 / length, spread, float(np.mean(residuals < _BAND)))
 
 
-class CameraHeightSource:
+class CameraHeightSource(WithoutMemory):
     """Every frame: the ground's distance in the frame's own unit against the camera's height."""
 
     least = 3
@@ -145,6 +145,3 @@ class CameraHeightSource:
             deliver(Refusal("no ground is seen"))
             return
         deliver(Estimate(frame.stamp_ns, Scale(expected.height / ground.distance), ground.spread))
-
-    def reset(self) -> None:
-        """Nothing is kept from frame to frame."""

@@ -64,6 +64,13 @@ class MetricModelSource:
     def reset(self) -> None:
         self._wait = 0
 
+    def memory(self) -> object:
+        return self._wait
+
+    def recall(self, memory: object) -> None:
+        assert isinstance(memory, int)
+        self._wait = memory
+
     def _compare(self, frame: Frame, prediction: Prediction) -> Estimate | Refusal:
         if prediction.confidence is None:
             return Refusal("the model has no confidence, which the nested formula needs")

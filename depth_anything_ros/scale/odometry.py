@@ -215,6 +215,13 @@ class OdometrySource:
         self._waiting.clear()
         self._measured = None
 
+    def memory(self) -> object:
+        return self._keyframes, self._waiting, self._fresh, self._measured
+
+    def recall(self, memory: object) -> None:
+        assert isinstance(memory, tuple)
+        self._keyframes, self._waiting, self._fresh, self._measured = memory
+
     def _forget(self) -> None:
         self._keyframes = deque(maxlen=self._keyframes.maxlen)  # another one, by which a job at work knows that it is late
         self._fresh = False

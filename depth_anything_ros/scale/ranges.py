@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros.scale.camera import of_map
-from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal
+from depth_anything_ros.scale.estimate import Deliver, Estimate, Refusal, WithoutMemory
 from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, Scale
 
 Float64Array = NDArray[np.float64]
@@ -95,7 +95,7 @@ def fit_line(values: Float64Array, metres: Float64Array) -> tuple[Scale, float] 
     return (Scale(float(factor), float(shift)), spread) if factor > 0.0 else None
 
 
-class RangeSource:
+class RangeSource(WithoutMemory):
     """Every frame: the newest measurements near its time against its depth."""
 
     least = 3
@@ -112,9 +112,6 @@ class RangeSource:
             return
         measured = self._measured(frame)
         deliver(measured if isinstance(measured, Refusal) else _compared(frame, prediction, intrinsics, measured))
-
-    def reset(self) -> None:
-        """Nothing is kept from frame to frame."""
 
 
 def _compared(frame: Frame, prediction: Prediction, intrinsics: Intrinsics, measured: list[Ranges]) -> Estimate | Refusal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from depth_anything_ros.scale.estimate import Estimate, Refusal, ScaleSource
 from depth_anything_ros.scale.filter import ScaleFilter
@@ -72,6 +73,17 @@ class ScaleTracker:
             self._filter = ScaleFilter(self._options, self._source.least)
             self._refusal = ""
         self._source.reset()
+
+    def memory(self) -> tuple[object, ...]:
+        """All that is known of earlier frames, for another process; no job may be at work."""
+        with self._lock:
+            return self._newest_ns, self._filter, self._refusal, self._source.memory()
+
+    def recall(self, memory: tuple[Any, ...]) -> None:
+        """Go on from a `memory`."""
+        with self._lock:
+            self._newest_ns, self._filter, self._refusal, of_source = memory
+        self._source.recall(of_source)
 
     def state(self) -> ScaleState:
         with self._lock:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +11,16 @@ import pytest
 from box_room import CAMERA
 from replay_tools import decoded, depth_values, read, run, stamps
 from room_engine import picture_at
-from room_recording import HEIGHT, LIDAR, ODOM, PERIOD, START_NS, TF, TF_STATIC, drifting_engines, place, record, room_engines, truth
+from room_recording import HEIGHT, IMAGE, LIDAR, ODOM, PERIOD, START_NS, TF, TF_STATIC, drifting_engines, place, record, room_engines, truth
 from rosbags.rosbag2 import Reader
 
-from depth_anything_ros.errors import CancelledError, OptionError
+from depth_anything_ros.errors import CancelledError, InputError, OptionError
 from depth_anything_ros.pipeline import ProcessingOptions, process
+from depth_anything_ros.replay.following import Following
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.run import replay
 from depth_anything_ros.replay.source import SourceOptions
+from depth_anything_ros.replay.state import recalled
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.scale.ground_plane import CameraHeight, CameraHeightSource
 from depth_anything_ros.scale.options import ScaleOptions
@@ -107,6 +111,7 @@ STATEFUL = {
     "keyframes": (sourced("metric_model", metric_model_every=5, window=0.5, max_age=0.7), ()),
     "laser": (sourced("range", window=0.5, max_age=0.7), (("scale/points", LIDAR),)),
     "height": (sourced("camera_height", window=0.5, max_age=0.7), ()),
+    "odometry": (sourced("odometry", window=0.5, max_age=0.7), (("scale/odom", ODOM),)),
     "steady": ({"temporal": TemporalOptions(depth=True, memory=5)}, ()),
 }
 
@@ -121,9 +126,9 @@ def close(first: dict, second: dict) -> None:
 
 @pytest.mark.parametrize("kind", STATEFUL)
 def test_cuts_kills_and_processes(tmp_path: Path, kind: str) -> None:
-    """One pass is one pass wherever it is cut; what begins anew, after a kill or in another process, is within the bound."""
+    """One pass is one pass wherever it is cut and killed; what begins in another process is within the bound."""
     node, remaps = STATEFUL[kind]
-    recording = record(tmp_path / "in", 90, (ODOM,))
+    recording = record(tmp_path / "in", 90)
     options = {"engine": drifting_engines, "remaps": remaps}
     whole = replayed(recording, tmp_path / "whole", node, segment=1000, **options)
     cut = replayed(recording, tmp_path / "cut", node, segment=13, **options)
@@ -136,10 +141,25 @@ def test_cuts_kills_and_processes(tmp_path: Path, kind: str) -> None:
     )
     with pytest.raises(CancelledError):
         replay(SourceOptions(recording), stopped, lambda: next(asked, None) is None, load_engine=drifting_engines)
-    close(replayed(recording, tmp_path / "killed", node, segment=13, **options), whole)
+    states = list((tmp_path / ".killed.replay" / "segments").glob("*/state.pickle"))
+    assert [path.parent.name for path in states] == ["0002"], "that of the last one that was finished"
+    killed = replayed(recording, tmp_path / "killed", node, segment=13, **options)
+    assert {topic: killed.get(topic) for topic in (DEPTH, RELATIVE)} == {topic: whole.get(topic) for topic in (DEPTH, RELATIVE)}
+    assert not list((tmp_path / "killed").glob("*.pickle"))
+    if kind == "odometry":
+        with pytest.raises(OptionError, match="odometry follows"):
+            replayed(recording, tmp_path / "spread", node, jobs=2, **options)
+        return
     spread = replayed(recording, tmp_path / "spread", node, segment=13, jobs=2, **options)
     close(spread, whole)
     assert len(list((tmp_path / "spread").glob("*.mcap"))) >= 2
+
+
+def test_a_state_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state.pickle").write_bytes(pickle.dumps({IMAGE: (os.system, None)}))
+    with pytest.raises(InputError, match=r"state\.pickle cannot be read: .*system has no place"):
+        recalled({IMAGE: Following(None, None)}, tmp_path)
+    assert recalled({}, tmp_path / "nowhere") is None
 
 
 def test_a_range_of_time_hears_what_was_said_before(tmp_path: Path) -> None:
