@@ -59,10 +59,9 @@ class _Crew:
         self._ray = ray
         self._threads = job.options.node.threads or _threads_of(job)
         count = min(most, job.options.jobs or max(1, int(ray.cluster_resources().get("CPU", 1)) // self._threads))
-        # A worker that dies is started again by Ray, also on another machine; what it was at is tried again by us.
-        self._class = ray.remote(num_cpus=0 if job.options.cluster == LOCAL else self._threads, max_restarts=-1)(_Worker)
+        self._class = ray.remote(num_cpus=0 if job.options.cluster == LOCAL else self._threads)(_Worker)
         self._job = ray.put(job)
-        self._free = [self._class.remote(self._job, self._threads) for _ in range(count)]
+        self._free = [self._hired() for _ in range(count)]
         self._busy: dict[Any, tuple[Any, Segment]] = {}
 
     @property
@@ -87,8 +86,15 @@ class _Crew:
                 answers.append((segment, self._ray.get(task)))
             except self._ray.exceptions.RayError as error:
                 answers.append((segment, error))
+                if isinstance(error, self._ray.exceptions.RayActorError):
+                    # Dead, or out of reach. Another one is hired, maybe on another machine; Ray's own restart refuses work until it is up.
+                    self._ray.kill(worker)
+                    worker = self._hired()
             self._free.append(worker)
         return answers
+
+    def _hired(self) -> Any:
+        return self._class.remote(self._job, self._threads)
 
 
 class _Worker:
