@@ -10,6 +10,7 @@ import argparse
 import math
 import time
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
@@ -115,27 +116,43 @@ def truth(shot, size):
     return cv2.resize(shot.depth, size, interpolation=cv2.INTER_NEAREST)
 
 
+@dataclass(frozen=True)
+class Report:
+    """One drive. AbsRel is by whose focal length makes the metres (`FOCAL_LENGTHS`), the rest by source."""
+
+    nested: dict
+    """AbsRel of the pair on every frame."""
+    keyframes: dict
+    """AbsRel of metric_model."""
+    off: dict
+    """Median error of the scale after the first metres; NaN where it never is known."""
+    share: dict
+    """Of the frames in which it is known."""
+
+
 def one_drive(fast, slow, pair, shots, height, options):
-    """Line of the table for one drive."""
     predictions = [fast.infer(shot.rgb, fill_sky=False) for shot in shots]
     size = (predictions[0].width, predictions[0].height)
     true = np.stack([truth(shot, size) for shot in shots])
     relative = np.stack([one.depth for one in predictions])
-    nested = np.stack([pair.infer(shot.rgb, fill_sky=False).depth for shot in shots])
+    nested = {
+        focal: np.stack(
+            [pair.infer(one.rgb, intrinsics=one.intrinsics if focal == "camera" else None, fill_sky=False).depth for one in shots]
+        )
+        for focal in FOCAL_LENGTHS
+    }
     best = best_scale(relative, true)[:, 0, 0]
     scales = {
         name: watch(tracker, runner, shots, predictions) for name, (tracker, runner) in trackers(fast, slow, shots, height, options).items()
     }
-    known = np.isfinite(scales["model"])
-    mine = [abs_rel(relative[known] * scales[focal][known, None, None], true[known]) for focal in FOCAL_LENGTHS]
-    theirs = abs_rel(nested[known], true[known])
+    known = np.isfinite(scales[FOCAL_LENGTHS[0]])
     late = np.arange(len(shots)) * STEP >= WARM_UP
     errors = {name: np.abs(np.log(scales[name][late] / best[late])) for name in ("camera_height", "odometry")}
-    return (
-        mine,
-        theirs,
-        {name: (np.nanmedian(one) if np.isfinite(one).any() else math.nan) for name, one in errors.items()},
-        {name: float(np.mean(np.isfinite(one))) for name, one in errors.items()},
+    return Report(
+        {focal: abs_rel(nested[focal][known], true[known]) for focal in FOCAL_LENGTHS},
+        {focal: abs_rel(relative[known] * scales[focal][known, None, None], true[known]) for focal in FOCAL_LENGTHS},
+        {name: float(np.nanmedian(one)) if np.isfinite(one).any() else math.nan for name, one in errors.items()},
+        {name: np.isfinite(one).sum() / max(one.size, 1) for name, one in errors.items()},
     )
 
 
@@ -170,36 +187,37 @@ def flicker(fast, shot, frames=120):
     return [float(np.median(np.std(maps, axis=0) / np.mean(maps, axis=0))) for maps in (raw[frames // 2 :], steady[frames // 2 :])]
 
 
-def accuracy(any_view, metric, drives, size):
-    options, rows = ScaleOptions(), []
+def measured(any_view, metric, drives, size):
+    """(seed of the scene, shots, `Report`) of so many drives."""
     seed = SPLITS["test"][0] + 600_000  # used by nothing else
-    print(
-        "| scene | metres driven | AbsRel nested, every frame | AbsRel metric_model, 1 in 10 | ratio | camera_height off | odometry off |"
-    )
-    print("|---|---|---|---|---|---|---|")
     with (
         Engine.load(any_view, threads=1) as fast,
         Engine.load(metric, threads=1) as slow,
         Engine.load(any_view, threads=1, metric_model=metric) as pair,
     ):
-        while len(rows) < drives:
+        while drives:
             seed += 1
-            found = drive(seed, 12.0, size)
-            if found is None:
-                continue
-            shots, height = found
-            mine, theirs, errors, shares = one_drive(fast, slow, pair, shots, height, options)
-            rows.append((mine[0], theirs, errors["camera_height"], errors["odometry"], mine[1]))
-            off = " | ".join(f"{errors[name]:.3f} (known {shares[name]:.0%})" for name in ("camera_height", "odometry"))
-            print(
-                f"| {seed} | {len(shots) * STEP:.1f} | {theirs:.3f} | {mine[0]:.3f} | {mine[0] / theirs:.2f} | {mine[1]:.3f} | {off} |",
-                flush=True,
-            )
-    table = np.array(rows)
-    print(
-        f"| all | | {table[:, 1].mean():.3f} | {table[:, 0].mean():.3f} | {table[:, 0].mean() / table[:, 1].mean():.2f} "
-        f"| {table[:, 4].mean():.3f} | median {np.nanmedian(table[:, 2]):.3f} | median {np.nanmedian(table[:, 3]):.3f} |"
-    )
+            if (found := drive(seed, 12.0, size)) is not None:
+                shots, height = found
+                yield seed, shots, one_drive(fast, slow, pair, shots, height, ScaleOptions())
+                drives -= 1
+
+
+def accuracy(any_view, metric, drives, size):
+    print("| scene | metres driven | AbsRel nested / metric_model, focal of the camera | of the model | camera_height off | odometry off |")
+    print("|---|---|---|---|---|---|")
+    reports = []
+    for seed, shots, report in measured(any_view, metric, drives, size):
+        reports.append(report)
+        ratios = [
+            f"{report.nested[f]:.3f} / {report.keyframes[f]:.3f} (x {report.keyframes[f] / report.nested[f]:.2f})" for f in FOCAL_LENGTHS
+        ]
+        off = [f"{report.off[name]:.3f} (known {report.share[name]:.0%})" for name in report.off]
+        print("| " + " | ".join([str(seed), f"{len(shots) * STEP:.1f}", *ratios, *off]) + " |", flush=True)
+    means = [[np.mean([getattr(one, part)[f] for one in reports]) for part in ("nested", "keyframes")] for f in FOCAL_LENGTHS]
+    ratios = [f"{nested:.3f} / {keyframes:.3f} (x {keyframes / nested:.2f})" for nested, keyframes in means]
+    off = [f"median {np.nanmedian([one.off[name] for one in reports]):.3f}" for name in reports[0].off]
+    print("| " + " | ".join(["all", "", *ratios, *off]) + " |")
     with Engine.load(any_view, threads=1) as fast:
         raw, steady = flicker(fast, shots[0])
     print(f"\nFlicker of a standing camera: {raw:.4f} as it is, {steady:.4f} with temporal.depth (/ {raw / steady:.1f})")
