@@ -47,12 +47,13 @@ demo: build
 	@$(IN_VENV) python -m depth_anything_ros demo $${MODEL:+--model "$$MODEL"} $${IMAGES:+--images "$$IMAGES"}
 
 test: lint native-test python-test
+	@$(IN_VENV) python tools/cases.py build/native-tests.xml build/tests.xml
 
 # The wheels are built and tried by the slow tests (test/packaging/test_wheels.py).
 test-all: test parity arm64-test avx512-test cuda-check legs
 	@echo "== slow tests"
 	@$(IN_VENV) python -m pytest -m slow --junitxml=build/slow-tests.xml
-	@$(IN_VENV) python tools/cases.py build/tests.xml build/slow-tests.xml
+	@$(IN_VENV) python tools/cases.py build/native-tests.xml build/tests.xml build/slow-tests.xml
 
 legs: build
 	@$(IN_VENV) python tools/legs.py
@@ -76,7 +77,7 @@ native-test: build
 	@$(IN_VENV) cmake -S native -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDA_SANITIZE=ON -DDA_WARNINGS_AS_ERRORS=ON \
 	    -DDA_BUILD_TESTS=ON -DDA_BUILD_PYTHON=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON $(GGML) --log-level=WARNING
 	@$(IN_VENV) cmake --build build/sanitize --parallel $(JOBS)
-	@$(IN_VENV) ctest --test-dir build/sanitize --output-on-failure --no-tests=error
+	@$(IN_VENV) ctest --test-dir build/sanitize --output-on-failure --no-tests=error --output-junit "$(CURDIR)/build/native-tests.xml"
 
 arm64-test:
 	@$(PYTHON) tools/environment.py $(VENV) build
@@ -109,7 +110,6 @@ python-test: build
 	@$(PYTHON) tools/environment.py $(VENV) demo test
 	@echo "== Python and ROS tests"
 	@$(IN_VENV) python -m pytest -m "not slow and not parity" --junitxml=build/tests.xml
-	@$(IN_VENV) python tools/cases.py build/tests.xml
 
 parity: build
 	@$(PYTHON) tools/environment.py $(VENV) test

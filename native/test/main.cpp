@@ -1,4 +1,5 @@
-// da_tests [--seconds N] [GROUP ...]: runs the tests of the groups, or all; those with random input for N seconds.
+// da_tests [--seconds N] [GROUP | GROUP.TEST ...]: runs the tests of the groups and those named, or all.
+// Those with random input run for N seconds.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +26,8 @@ int main(int count, char** arguments) {
     int passed = 0, failed = 0;
     for (const check::Test& test : check::tests()) {
         const std::string group = test.name.substr(0, test.name.find('.'));
-        const bool wanted = count == 1 || std::any_of(arguments + 1, arguments + count, [&](const char* name) { return group == name; });
+        const auto named = [&](const char* name) { return group == name || test.name == name; };
+        const bool wanted = count == 1 || std::any_of(arguments + 1, arguments + count, named);
         if (!wanted) continue;
         try {
             test.run();
