@@ -32,13 +32,20 @@ def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[
     check_model: raises ModelError for a name that leads to no file.
 
     Our own handlers only take a note: rclpy's would shut the context down under a publishing worker, and Python's would raise
-    KeyboardInterrupt anywhere. They are set before rclpy is imported, which takes a while.
+    KeyboardInterrupt anywhere. They are set before rclpy is imported, which takes a while; until it is there they end the process at once.
     """
     requests: list[int] = []
+    begun = threading.Event()
+
+    def take_note(received: int, _: object) -> None:
+        requests.append(received)
+        if not begun.is_set():
+            os._exit(0)  # there is nothing yet to be given back
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda received, _: requests.append(received))
+        signal.signal(number, take_note)
     prepare_process()
-    code = _run(load_engine, check_model, args, lambda: bool(requests))
+    code = _run(load_engine, check_model, args, begun, lambda: bool(requests))
     for number in (signal.SIGINT, signal.SIGTERM):
         # The interpreter gives up our handlers before it is gone; a second Ctrl-C must not turn a clean end into a kill.
         signal.signal(number, signal.SIG_IGN)
@@ -71,8 +78,10 @@ def _run(
     load_engine: Callable[[NodeOptions], NodeEngine],
     check_model: Callable[[str], object],
     args: list[str] | None,
+    begun: threading.Event,
     stopping: Callable[[], bool],
 ) -> int:
+    """begun: to be set when something is there that has to be given back."""
     from rclpy.exceptions import ParameterException
     from rclpy.logging import get_logger
 
@@ -80,6 +89,7 @@ def _run(
     from depth_anything_ros.ros.depth_node import NODE_NAME, DepthNode
     from depth_anything_ros.ros.middleware import middleware
 
+    begun.set()
     with middleware(args):
         try:
             node = DepthNode(load_engine, check_model, stopping)
