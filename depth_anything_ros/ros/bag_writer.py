@@ -16,7 +16,7 @@ from rosbags.interfaces import Connection, Qos
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from depth_anything_ros.errors import InputError, OptionError
-from depth_anything_ros.ros.bag_reader import BagTopic
+from depth_anything_ros.ros.bag_reader import STORAGE_SUFFIXES, BagTopic
 from depth_anything_ros.ros.message_types import digest_of, is_known, register_installed, ros2_types
 
 WRITE_ERRORS = (OSError, sqlite3.Error, apsw.Error, WriterError)
@@ -24,6 +24,8 @@ WRITE_ERRORS = (OSError, sqlite3.Error, apsw.Error, WriterError)
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 _VERSION = 9
 """Of the metadata format: read by every distribution since Humble."""
+_PIECE = 2 << 20
+"""Bytes after which the system is asked to bring them onto the disk."""
 _LONGEST_NAME = 200
 """Bytes; file systems take 255."""
 
@@ -52,6 +54,7 @@ class BagWriter:
             shutil.rmtree(self._work, ignore_errors=True)
             self._writer = Writer(self._work / self.folder.name, version=_VERSION, storage_plugin=STORAGES[storage])
             self._writer.open()
+            self._disk = _EarlyDisk(self._work / self.folder.name)
         except OSError as error:
             raise InputError("input.file", f"Bag {self.folder} cannot be written: {error.strerror}.") from error
 
@@ -91,11 +94,13 @@ class BagWriter:
         except WRITE_ERRORS as failure:
             raise self.unwritable(failure) from failure
         self.counts[topic] += 1
+        self._disk.grown(len(data))
 
     def __enter__(self) -> BagWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._disk.close()
         if error is None or not self._whole:
             try:
                 self._writer.close()
@@ -117,6 +122,26 @@ class BagWriter:
         with suppress(*WRITE_ERRORS):  # the error that led here is the one to tell
             self._writer.abort()
         shutil.rmtree(self._work, ignore_errors=True)
+
+
+class _EarlyDisk:
+    """Has the system write a file while it grows, so that little is left to wait for at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        """folder: of the bag."""
+        path = next(file for file in folder.iterdir() if file.suffix in STORAGE_SUFFIXES)
+        self._file = os.open(path, os.O_RDONLY)
+        self._grown = 0
+
+    def grown(self, size: int) -> None:
+        self._grown += size
+        if self._grown > _PIECE and hasattr(os, "posix_fadvise"):
+            self._grown = 0
+            # On Linux this begins to write what has changed, and does not wait for it.
+            os.posix_fadvise(self._file, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def close(self) -> None:
+        os.close(self._file)
 
 
 def _flush(folder: Path) -> None:
