@@ -99,11 +99,18 @@ def test_arm_wheel_is_of_its_kind(arm_wheel, tmp_path):
     assert "PyInit__native" in names and not re.search(r"\bggml_\w+$", names, re.MULTILINE)
 
 
+@pytest.fixture(scope="module")
+def arm_python(arm_wheel):
+    """The words that start an emulated Python with the wheel; the first ones are the emulator's."""
+    shown = run(sys.executable, ROOT / "tools" / "arm64_python.py", ROOT / ".local" / "arm64-python", arm_wheel)
+    return shown.strip().splitlines()[-1].split(" ")
+
+
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Debian 12 has this Python for Arm, and no other")
-def test_arm_wheel_runs_emulated(arm_wheel, python, model, tmp_path):
+@pytest.mark.parametrize("processor, expected", [("cortex-a72", "neon"), ("cortex-a76", "neon_dotprod")])  # Raspberry Pi 4 and 5
+def test_arm_wheel_runs_emulated_with_its_best_kernels(arm_python, python, model, tmp_path, processor, expected):
     here, _, _ = depth(python, model, tmp_path)
-    command = run(sys.executable, ROOT / "tools" / "arm64_python.py", ROOT / ".local" / "arm64-python", arm_wheel).strip().splitlines()[-1]
-    *emulator, emulated_python = command.split(" ")
-    there, instruction_set, _ = depth(emulated_python, model, tmp_path, emulator=emulator)
-    assert instruction_set == "neon"
+    emulator, *options, interpreter = arm_python
+    there, instruction_set, _ = depth(interpreter, model, tmp_path, emulator=(emulator, "-cpu", processor, *options))
+    assert instruction_set == expected
     np.testing.assert_allclose(there, here, rtol=1e-4)
