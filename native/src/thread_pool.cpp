@@ -1,12 +1,15 @@
 #include "thread_pool.hpp"
 
-#include <chrono>
-
 namespace da {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::microseconds(300);  // longer than what lies between two kernels, shorter than a time slice
+// Longer than what lies between two kernels, shorter than a time slice. Where there are more threads than cores, those who look take the
+// time of those who work.
+std::chrono::microseconds patience_of(int threads) {
+    const bool room = threads <= static_cast<int>(std::thread::hardware_concurrency());
+    return std::chrono::microseconds(room ? 300 : 0);
+}
 
 void relax() {
 #if defined(__x86_64__)
@@ -18,9 +21,9 @@ void relax() {
 
 // Whether it became true while we were patient.
 template <typename Condition>
-bool soon(const Condition& condition) {
+bool soon(std::chrono::microseconds patience, const Condition& condition) {
     constexpr int looks = 32;  // between looks at the clock
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + patience;
     do {
         for (int i = 0; i < looks; ++i) {
             if (condition()) return true;
@@ -32,7 +35,7 @@ bool soon(const Condition& condition) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : patience_(patience_of(threads)) {
     for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
 }
 
@@ -49,7 +52,7 @@ void ThreadPool::run(const std::function<void(int)>& share) {
     share(0);
     share_ = nullptr;
     const auto left = [this] { return inside_ == 0; };
-    if (soon(left)) return;
+    if (soon(patience_, left)) return;
     std::unique_lock<std::mutex> lock(mutex_);
     left_.wait(lock, left);
 }
@@ -80,7 +83,7 @@ void ThreadPool::work(int thread) {
     std::uint64_t seen = 0;
     while (true) {
         const auto changed = [&] { return round_ != seen; };
-        if (!soon(changed)) sleep_until_changed(seen);
+        if (!soon(patience_, changed)) sleep_until_changed(seen);
         seen = round_;
         if (stopping_) return;
         enter(thread);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -33,6 +34,8 @@ class ThreadPool {
     void enter(int thread);
     void announce();
     void sleep_until_changed(std::uint64_t seen);
+
+    const std::chrono::microseconds patience_;
 
     // A worker counts itself in before it looks for the share, and the caller takes the share away before it looks at the count: one of
     // them sees the other.
