@@ -51,14 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--resolution", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--frames", type=int, default=40)
-    parser.add_argument("--executor", default="single_threaded", help="as the parameter of the node")
     parser.add_argument("--scale", default="constant", choices=("constant", "model"), help="constant for relative models")
     chosen = parser.parse_args(arguments)
     width, height = map(int, chosen.size.split("x"))
     with Engine.load(chosen.model, resolution=chosen.resolution) as engine, Listener(width, height) as listener:
         command = [sys.executable, "-c", "import sys; from depth_anything_ros.ros.node import main; sys.exit(main())", "--ros-args"]
         values = {"model": chosen.model, "resolution": chosen.resolution, "focal": 500.0, "scale.source": chosen.scale, "scale.value": 2.0}
-        values["executor"] = chosen.executor
         values["qos_overrides./image.subscription.reliability"] = "reliable"
         for name, value in values.items():
             command += ["-p", f"{name}:={value}"]

@@ -24,7 +24,7 @@ from depth_anything_ros.replay.workers import Job, run_here, run_processes
 from depth_anything_ros.ros.bag_reader import BagReader
 from depth_anything_ros.ros.node import load_native
 
-_LIVE_ONLY = ("threads", "nice", "autostart", "executor", "max_rate", "max_age", "points_rate", "snapshot_folder", "model", "metric_model")
+_LIVE_ONLY = ("threads", "nice", "autostart", "max_rate", "max_age", "points_rate", "snapshot_folder", "model", "metric_model")
 """Parameters that the numbers do not depend on (the models are told by their files)."""
 
 

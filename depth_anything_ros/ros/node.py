@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from depth_anything_ros.process import prepare_process
 
 if TYPE_CHECKING:
-    from rclpy.executors import Executor
-
     from depth_anything_ros.ros.depth_node import DepthNode
     from depth_anything_ros.ros.parameters import NodeOptions
     from depth_anything_ros.ros.stream import NodeEngine
@@ -106,10 +104,12 @@ def _run(
 
 
 def _spin(node: DepthNode, stopping: Callable[[], bool]) -> int:
+    from rclpy.executors import SingleThreadedExecutor
+
     autostart = bool(node.get_parameter("autostart").value)
     if autostart:
         node.start()
-    executor = _executor(str(node.get_parameter("executor").value))
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
     while not stopping() and not (autostart and node.failure):
         executor.spin_once(timeout_sec=0.1)
@@ -117,18 +117,3 @@ def _spin(node: DepthNode, stopping: Callable[[], bool]) -> int:
             time.sleep(0.01)
     executor.shutdown()
     return 0 if stopping() else getattr(node.failure, "exit_code", 1)
-
-
-def _executor(name: str) -> Executor:
-    """By the parameter's value; where rclpy has no executor of events, the other one."""
-    from rclpy.executors import SingleThreadedExecutor
-    from rclpy.logging import get_logger
-
-    if name == "events":
-        try:
-            from rclpy.experimental.events_executor import EventsExecutor
-        except ImportError:  # Humble
-            get_logger("depth_anything").warning("This rclpy has no executor of events; taking the single-threaded one.")
-        else:
-            return EventsExecutor()
-    return SingleThreadedExecutor()

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _CAMERA_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _PROCESSING = {one.name: one.default for one in fields(ProcessingOptions)}
 
-EXECUTORS = ("single_threaded", "events")
-
 TABLE: tuple[Entry, ...] = (
     Entry("model", "", "GGUF file, or the name of a fetched model such as da3-small; required. A new one is loaded beside the old one."),
     Entry(
@@ -41,13 +39,6 @@ TABLE: tuple[Entry, ...] = (
     Entry("max_rate", 0.0, "Most frames per second and camera; 0 takes all that the engine can do.", False, (0.0, 1000.0)),
     Entry("max_age", 0.0, "Frames older than this are dropped when their turn comes, seconds; 0 takes any.", False, (0.0, 1e6)),
     Entry("autostart", True, "The node configures and activates itself; false leaves that to a lifecycle manager.", read_only=True),
-    Entry(
-        "executor",
-        "single_threaded",
-        "rclpy's executor; events is experimental (Jazzy and later) and takes less of a core.",
-        read_only=True,
-        choices=EXECUTORS,
-    ),
     Entry("cameras", [""], "Sub-namespaces of the cameras, such as [front, left]; one empty name is one camera without.", read_only=True),
     Entry("image_transport", "raw", "raw: image, compressed: image/compressed (JPEG, PNG).", read_only=True, choices=("raw", "compressed")),
     Entry(
@@ -126,7 +117,6 @@ class NodeOptions:
     max_rate: float = 0.0
     max_age: float = 0.0
     autostart: bool = True
-    executor: str = "single_threaded"
     cameras: tuple[str, ...] = ("",)
     image_transport: str = "raw"
     rectify: str = "auto"
