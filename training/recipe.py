@@ -9,9 +9,10 @@ from pathlib import Path
 from . import dataset, train
 
 PICTURES = ("--split validation --scenes 128", "--split test --scenes 256", "--split train --scenes 6016")
-STAGES = (  # 770,000 pictures and 380,000
-    "--net any-view --workers 2 --batch 32 --steps 12000 --decay 2500",
-    "--net metric --workers 2 --batch 32 --start any-view --steps 6000 --decay 1500",
+STAGES = (  # 770,000 pictures, most of them small, and 260,000
+    "--net any-view --workers 2 --batch 32 --width 112 --steps 9000 --decay 1",
+    "--net any-view --workers 2 --batch 16 --width 168 --steps 15000 --decay 3000",
+    "--net metric --workers 2 --batch 16 --width 168 --start any-view --steps 8000 --decay 2000",
 )
 
 

@@ -1,6 +1,7 @@
 """Train a nano net; run again to go on where it stopped.
 
-    python -m training.train --net any-view --steps 8000 --decay 2000
+    python -m training.train --net any-view --steps 8000 --width 112 --batch 32 --decay 1    # most of the way with small pictures
+    python -m training.train --net any-view --steps 12000 --decay 2000
     python -m training.train --net metric --start any-view
 
 The learning rate rises, stays, and falls to nothing over the last `--decay` steps. Just before it falls the state is kept as `plateau.pt`:
@@ -165,7 +166,7 @@ def main(arguments=None):
     parser.add_argument("--decay", type=int, default=2000, help="last steps, over which the learning rate falls")
     parser.add_argument("--finish", type=float, default=0.0, metavar="MINUTES", help="fall from now on and end by the clock (one worker)")
     parser.add_argument("--warm-up", type=int, default=200)
-    parser.add_argument("--width", type=int, default=112, help="picture width, a multiple of 56; height is 3/4 of it")
+    parser.add_argument("--width", type=int, default=168, help="picture width, a multiple of 56; height is 3/4 of it")
     parser.add_argument("--batch", type=int, default=16, help="pictures per step")
     parser.add_argument("--rate", type=float, default=1e-3, help="highest learning rate of AdamW: convolutions, norms, biases, heads")
     parser.add_argument("--matrix-rate", type=float, default=2.5e-3, help="highest learning rate of Muon: the matrices of the backbone")

@@ -51,7 +51,11 @@ def test_metres_and_flat_ground(rig: Rig, start: Start, models: dict[str, str]) 
         if ground.sum() > 0.05 * ground.size:
             xyz = np.stack([points[name][ground] for name in ("x", "y", "z")], axis=-1)
             roughness.append(off_plane(xyz) / row["pose"][0][2, 3])
-    assert np.mean(errors) <= 0.2
+    assert np.mean(errors) <= 0.15
     assert len(roughness) >= SCENES // 2 and np.median(roughness) <= 0.05
-    levels = {status.name.partition(": ")[2]: status.level for message in rig.received["/diagnostics"] for status in message.status}
-    assert levels["engine"] == DiagnosticStatus.WARN
+
+    def levels() -> dict[str, bytes]:
+        return {status.name.partition(": ")[2]: status.level for message in rig.received["/diagnostics"] for status in message.status}
+
+    rig.until(lambda: "engine" in levels(), 10.0)
+    assert levels()["engine"] == DiagnosticStatus.WARN
