@@ -157,7 +157,7 @@ kernels::PackedConv packed(const GgufFile& file, const std::string& path, const 
     const auto* offsets = bias != nullptr ? reinterpret_cast<const float*>(bias->data) : nullptr;
     const int kernel = static_cast<int>(weight->ne[0]), third = static_cast<int>(weight->ne[2]), fourth = static_cast<int>(weight->ne[3]);
     return shape.transposed ? kernels::pack_transposed_conv(values, offsets, fourth, third, kernel)
-                            : kernels::pack_conv(values, offsets, third, fourth, kernel, shape.stride, shape.direct);
+                            : kernels::pack_conv(values, offsets, third, fourth, kernel, shape.stride);
 }
 
 // Packing and copying read what is not needed again: let its pages go. Others come back when they are used.
@@ -173,8 +173,7 @@ void add_refinenets(ConvShapes& shapes, std::string_view head, const std::string
     for (int level = 1; level <= 4; ++level) {
         const std::string refinenet = std::string(head) + "scratch.rn" + std::to_string(level) + suffix;
         for (int unit = level < 4 ? 1 : 2; unit <= 2; ++unit) {
-            for (const char* conv : {".c1", ".c2"})
-                shapes.emplace(refinenet + ".rc" + std::to_string(unit) + conv, ConvShape{1, false, level == 4});
+            for (const char* conv : {".c1", ".c2"}) shapes.emplace(refinenet + ".rc" + std::to_string(unit) + conv, ConvShape{});
         }
         shapes.emplace(refinenet + ".out", ConvShape{});
     }
@@ -185,9 +184,8 @@ void add_trunk(ConvShapes& shapes, std::string_view head) {
     const std::string resize = std::string(head) + "resize.", scratch = std::string(head) + "scratch.";
     for (const char* level : {"0", "1"}) shapes.emplace(resize + level, ConvShape{1, true});
     shapes.emplace(resize + "3", ConvShape{2, false});
-    for (const char* conv : {"out1", "out2b"}) shapes.emplace(scratch + conv, ConvShape{});
-    for (const char* conv : {"out2a", "layer1_rn", "layer2_rn", "layer3_rn", "layer4_rn"})
-        shapes.emplace(scratch + conv, ConvShape{1, false, true});
+    for (const char* conv : {"out1", "out2a", "out2b", "layer1_rn", "layer2_rn", "layer3_rn", "layer4_rn"})
+        shapes.emplace(scratch + conv, ConvShape{});
     add_refinenets(shapes, head, "");
 }
 
@@ -195,10 +193,7 @@ ConvShapes head_convs(const Hparams& hparams) {
     ConvShapes shapes;
     add_trunk(shapes, kDepthHead);
     std::vector<std::string> plain;
-    if (hparams.architecture == Architecture::mono) {
-        shapes.emplace("head.scratch.sky_out2a", ConvShape{1, false, true});
-        plain = {"head.scratch.sky_out2b"};
-    }
+    if (hparams.architecture == Architecture::mono) plain = {"head.scratch.sky_out2a", "head.scratch.sky_out2b"};
     if (hparams.has_rays) {
         add_refinenets(shapes, kDepthHead, "_aux");
         for (int i = 0; i < 5; ++i) plain.push_back("head.scratch.out1_aux." + std::to_string(i));

@@ -20,7 +20,6 @@ void check_tensors(const GgufFile& file, const Hparams& hparams);
 struct ConvShape {
     int stride = 1;
     bool transposed = false;  // with a stride as large as its kernel
-    bool direct = false;      // by plain sums: where the rounding of minimal filtering passes the bounds of parity, and costs little
 };
 
 class Weights {

@@ -46,11 +46,10 @@ static double naive(const ConvShape& s, const Floats& x, const Floats& w, bool r
     return sum;
 }
 
-static void check_packed_conv(const KernelSet& set, const ConvShape& s, bool direct, bool relu_input, bool relu_output,
-                              bool with_residual) {
+void check_conv(const KernelSet& set, const ConvShape& s, bool relu_input, bool relu_output, bool with_residual) {
     const Floats x = random_values(static_cast<std::size_t>(s.in) * s.width * s.height, 1);
     const Floats w = random_values(static_cast<std::size_t>(s.out) * s.in * s.kernel * s.kernel, 2), bias = random_values(s.out, 3);
-    const PackedConv conv = da::kernels::pack_conv(w.data(), bias.data(), s.in, s.out, s.kernel, s.stride, direct);
+    const PackedConv conv = da::kernels::pack_conv(w.data(), bias.data(), s.in, s.out, s.kernel, s.stride);
     const int width = da::kernels::conv_extent(conv, s.width), height = da::kernels::conv_extent(conv, s.height);
     const std::size_t size = static_cast<std::size_t>(s.out) * width * height;
     const Floats residual = random_values(size, 4);
@@ -68,10 +67,6 @@ static void check_packed_conv(const KernelSet& set, const ConvShape& s, bool dir
             }
         }
     }
-}
-
-void check_conv(const KernelSet& set, const ConvShape& s, bool relu_input, bool relu_output, bool with_residual) {
-    for (const bool direct : {false, true}) check_packed_conv(set, s, direct, relu_input, relu_output, with_residual);
 }
 
 double exact_gelu(double x) {

@@ -49,7 +49,7 @@ KERNEL_TEST(kernels, transposed_conv_is_its_definition) {
 
 KERNEL_TEST(kernels, conv_of_large_and_tiny_values) {
     const Floats x = {1e30f, -1e-30f, 0.0f, 3.0f}, w = {1.0f};
-    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1, true);
+    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
     CHECK(run_conv(set, {&conv, false, false, nullptr}, {x.data(), 4, 1}, 4) == x);
 }
 
@@ -91,8 +91,8 @@ KERNEL_TEST(kernels, a_convolution_goes_into_the_1x1_one_after_it) {
         const Floats x = random_values(static_cast<std::size_t>(in) * width * height, 1), w = random_values(9 * in * between, 2),
                      b = random_values(between, 3), v = random_values(static_cast<std::size_t>(between) * last, 4),
                      c = random_values(last, 5);
-        const PackedConv first = da::kernels::pack_conv(w.data(), b.data(), in, between, 3, 1, true),
-                         second = da::kernels::pack_conv(v.data(), c.data(), between, last, 1, 1, true);
+        const PackedConv first = da::kernels::pack_conv(w.data(), b.data(), in, between, 3, 1),
+                         second = da::kernels::pack_conv(v.data(), c.data(), between, last, 1, 1);
         const std::size_t pixels = static_cast<std::size_t>(width) * height;
         const Floats kept = run_conv(set, {&first, false, true}, {x.data(), width, height}, between * pixels);
         const Floats expected = run_conv(set, {&second}, {kept.data(), width, height}, last * pixels);
@@ -104,7 +104,7 @@ KERNEL_TEST(kernels, a_convolution_goes_into_the_1x1_one_after_it) {
 
 KERNEL_TEST(kernels, a_cancelled_kernel_does_nothing) {
     const Floats x(16, 1.0f), w = {1.0f};
-    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1, true);
+    const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
     Floats output(16, -1.0f), scratch(set.conv_scratch(conv, nullptr, 16));
     const std::atomic<bool> cancelled{true};
     Pieces pieces(1, cancelled);

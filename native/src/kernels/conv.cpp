@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/conv_tile.hpp"
 #include "kernels/functions.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/winograd.hpp"
@@ -28,17 +29,14 @@ struct Layout {
     int rows;     // rows of a channel
     int channel;  // floats of a channel
 
-    Layout(const PackedConv& conv, int output_width)
-        : phase(tile_width(output_width) + (conv.kernel - 1) / conv.stride),
+    // Of tiles of width x height output pixels.
+    Layout(const PackedConv& conv, int width, int height)
+        : phase(width + (conv.kernel - 1) / conv.stride),
           row(phase * conv.stride),
-          rows((kTileHeight - 1) * conv.stride + conv.kernel),
+          rows((height - 1) * conv.stride + conv.kernel),
           channel(row * rows) {}
 
     int column(int stride, int x) const { return (x % stride) * phase + x / stride; }
-};
-
-struct Tile {
-    int x, y, width, height;  // in output pixels
 };
 
 // One row of a tile: `count` input pixels from column `left` on, zero outside of the map, spread over the phases of the stride.
@@ -112,11 +110,6 @@ void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scr
     }
 }
 
-struct Output {
-    float* values;
-    int width, height;  // of the result
-};
-
 // Writes up to kLanes pixels of one computed channel, at output pixel (x, y) before the shuffle.
 void write(const ConvTask& task, const Output& output, int channel, int x, int y, int count, Vector sums) {
     if (task.relu_output) sums = relu(sums);
@@ -163,20 +156,15 @@ void run_tile(const ConvTask& task, const Output& output, const Tile& tile, cons
     }
 }
 
-// A 3x3 convolution whose result only the 1x1 one after it sees, in scratch.
-void run_both(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, float* scratch) {
-    const Layout between(*task.then, output.width);
-    const Output inner{scratch + task.conv->in_channels * layout.channel, between.row, between.rows};
-    run_tile<3>(task, inner, {0, 0, tile.width, tile.height}, layout, scratch);
-    run_tile<1>({task.then}, output, tile, between, inner.values);
-}
-
 }  // namespace
 
+void run_pointwise(const PackedConv& conv, MapView under, const Output& output, const Tile& tile) {
+    run_tile<1>({&conv}, output, tile, Layout(conv, under.width, under.height), under.values);
+}
+
 std::size_t conv_scratch(const PackedConv& conv, const PackedConv* then, int output_width) {
-    if (conv.minimal) return winograd_scratch(conv);
-    const std::size_t between = then == nullptr ? 0 : static_cast<std::size_t>(then->in_channels) * Layout(*then, output_width).channel;
-    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, output_width / conv.shuffle).channel + between;
+    if (conv.minimal) return winograd_scratch(conv, then);
+    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, tile_width(output_width / conv.shuffle), kTileHeight).channel;
 }
 
 void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
@@ -184,15 +172,13 @@ void run_conv(const ConvTask& task, MapView input, float* output, float* scratch
     if (conv.minimal) return run_winograd(task, input, output, scratch, work);
     const Output result{output, conv_extent(conv, input.width), conv_extent(conv, input.height)};
     const int width = result.width / conv.shuffle, height = result.height / conv.shuffle;
-    const Layout layout(conv, width);
+    const Layout layout(conv, tile_width(width), kTileHeight);
     const int across = (width + tile_width(width) - 1) / tile_width(width), down = (height + kTileHeight - 1) / kTileHeight;
     for (int i = work.next(across * down); i < across * down; i = work.next(across * down)) {
         const int x = i % across * tile_width(width), y = i / across * kTileHeight;
         const Tile tile{x, y, std::min(tile_width(width), width - x), std::min(kTileHeight, height - y)};
         gather(task, input, tile, layout, scratch);
-        if (task.then != nullptr) {
-            run_both(task, result, tile, layout, scratch);
-        } else if (conv.kernel == 1) {
+        if (conv.kernel == 1) {
             run_tile<1>(task, result, tile, layout, scratch);
         } else {
             run_tile<3>(task, result, tile, layout, scratch);

@@ -30,9 +30,8 @@ struct PackedConv {
     std::vector<float> bias;     // [out_channels rounded up to groups]
 };
 
-// weights: [out][in][kernel][kernel] as PyTorch has it; bias: [out] or nullptr for none. direct: never by minimal filtering, whose rounding
-// is some three times that of plain sums.
-PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride, bool direct);
+// weights: [out][in][kernel][kernel] as PyTorch has it; bias: [out] or nullptr for none.
+PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride);
 
 // weights: [in][out][kernel][kernel] of a transposed convolution with stride = kernel; bias: [out].
 PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel);
@@ -48,7 +47,7 @@ struct ConvTask {
     bool relu_output = false;
     const float* residual = nullptr;   // added to the result (same extent), or nullptr
     const float* arranged = nullptr;   // of a minimal one: the weights as ArrangeConv has made them
-    const PackedConv* then = nullptr;  // a 1x1 convolution of the result, which is not kept; of a direct 3x3 one of stride 1 only
+    const PackedConv* then = nullptr;  // a 1x1 convolution of the result, which is not kept; of a minimal one only
 };
 
 // Floats of the arranged weights of a minimal convolution, four times those of the packed ones: they live while it runs.

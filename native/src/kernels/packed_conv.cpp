@@ -25,8 +25,8 @@ void fill_packed(PackedConv& conv, const WeightAt& weight_at) {
 
 }  // namespace
 
-PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride, bool direct) {
-    PackedConv conv{in_channels, out_channels, kernel, stride, kernel / 2, 1, kernel == 3 && stride == 1 && !direct, {}, {}};
+PackedConv pack_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel, int stride) {
+    PackedConv conv{in_channels, out_channels, kernel, stride, kernel / 2, 1, kernel == 3 && stride == 1, {}, {}};
     const std::size_t taps = static_cast<std::size_t>(kernel) * kernel;
     if (conv.minimal) {
         conv.weights.resize(static_cast<std::size_t>(out_channels) * in_channels * taps);

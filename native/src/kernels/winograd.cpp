@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/conv_tile.hpp"
 #include "kernels/functions.hpp"
 #include "kernels/shuffle.hpp"
 #include "kernels/tile.hpp"
@@ -52,11 +53,11 @@ class Cover {
         return (down_ + rows - 1) / rows;
     }
 
-    // What is left is taken by a full block where little of it is wasted, else by the largest power of two that fits.
+    // What is left is one column where its rows fill most of a block, else the largest power of two goes first.
     static int column_width(int left) {
         int width = kTiles;
-        while (width > left && 4 * left < 3 * width) width /= 2;
-        return width;
+        while (width > left) width /= 2;
+        return left < kTiles && 4 * (kTiles / left * left) >= 3 * kTiles ? left : width;
     }
 
     int across_, down_;
@@ -66,35 +67,42 @@ std::size_t plane_floats(int in) {
     return static_cast<std::size_t>(in) * kTiles + kGap;
 }
 
+// The transforms interpolate polynomials at 0, +-kNear, +-kFar and infinity. The points of the paper, 1 and 2, round some two times worse:
+// what cancels in the result grows with powers of the points and of their inverses. All constants of B^T and A^T are exact in floats.
+constexpr float kNear = 0.625f, kFar = 1.5f;
+constexpr float kNear2 = kNear * kNear, kFar2 = kFar * kFar;
+
 // The rows of B^T applied to six values.
 inline void transform_window(const Vector (&d)[kWindow], Vector (&v)[kWindow]) {
-    const Vector outer = d[4] - 4.0f * d[2], inner = d[3] - 4.0f * d[1], far = d[4] - d[2], near = 2.0f * (d[3] - d[1]);
-    v[0] = 4.0f * d[0] - 5.0f * d[2] + d[4];
-    v[1] = outer + inner;
-    v[2] = outer - inner;
-    v[3] = far + near;
-    v[4] = far - near;
-    v[5] = 4.0f * d[1] - 5.0f * d[3] + d[5];
+    const Vector near_even = d[4] - kFar2 * d[2], near_odd = kNear * (d[3] - kFar2 * d[1]);
+    const Vector far_even = d[4] - kNear2 * d[2], far_odd = kFar * (d[3] - kNear2 * d[1]);
+    v[0] = kNear2 * kFar2 * d[0] - (kNear2 + kFar2) * d[2] + d[4];
+    v[1] = near_even + near_odd;
+    v[2] = near_even - near_odd;
+    v[3] = far_even + far_odd;
+    v[4] = far_even - far_odd;
+    v[5] = kNear2 * kFar2 * d[1] - (kNear2 + kFar2) * d[3] + d[5];
 }
 
 // The rows of A^T applied to six values.
 inline void transform_result(const Vector (&m)[kWindow], Vector (&y)[kResult]) {
-    const Vector sum = m[1] + m[2], difference = m[1] - m[2], far_sum = m[3] + m[4], far_difference = m[3] - m[4];
-    y[0] = m[0] + sum + far_sum;
-    y[1] = difference + 2.0f * far_difference;
-    y[2] = sum + 4.0f * far_sum;
-    y[3] = difference + 8.0f * far_difference + m[5];
+    const Vector near_sum = m[1] + m[2], near_difference = m[1] - m[2], far_sum = m[3] + m[4], far_difference = m[3] - m[4];
+    y[0] = m[0] + near_sum + far_sum;
+    y[1] = kNear * near_difference + kFar * far_difference;
+    y[2] = kNear2 * near_sum + kFar2 * far_sum;
+    y[3] = kNear2 * kNear * near_difference + kFar2 * kFar * far_difference + m[5];
 }
 
 // The rows of G applied to three values.
 inline void transform_weights(const Vector (&g)[3], Vector (&u)[kWindow]) {
-    const Vector ends = (g[0] + g[2]) * (-1.0f / 6), middle = g[1] * (1.0f / 6), far_ends = g[0] * (1.0f / 24) + g[2] * (1.0f / 6),
-                 far_middle = g[1] * (1.0f / 12);
-    u[0] = g[0] * 0.25f;
-    u[1] = ends - middle;
-    u[2] = ends + middle;
-    u[3] = far_ends + far_middle;
-    u[4] = far_ends - far_middle;
+    constexpr float near_scale = 0.5f / (kNear2 * (kNear2 - kFar2)), far_scale = 0.5f / (kFar2 * (kFar2 - kNear2));
+    const Vector near_even = near_scale * (g[0] + kNear2 * g[2]), near_odd = near_scale * kNear * g[1];
+    const Vector far_even = far_scale * (g[0] + kFar2 * g[2]), far_odd = far_scale * kFar * g[1];
+    u[0] = g[0] * (1.0f / (kNear2 * kFar2));
+    u[1] = near_even + near_odd;
+    u[2] = near_even - near_odd;
+    u[3] = far_even + far_odd;
+    u[4] = far_even - far_odd;
     u[5] = g[2];
 }
 
@@ -177,26 +185,26 @@ struct Place {
 };
 
 // One row of results of up to kLanes tiles, with what follows the convolution.
-void write_row(const ConvTask& task, MapView map, float* output, const Place& place, Vector (&values)[kResult]) {
+void write_row(const ConvTask& task, const Output& output, const Place& place, Vector (&values)[kResult]) {
     const Vector bias = broadcast(task.conv->bias[place.channel]);
     for (Vector& value : values) {
         value += bias;
         if (task.relu_output) value = relu(value);
     }
     gather_by_four(values);
-    const std::size_t start = (static_cast<std::size_t>(place.channel) * map.height + place.y) * map.width + place.x;
+    const std::size_t start = (static_cast<std::size_t>(place.channel) * output.height + place.y) * output.width + place.x;
     for (int v = 0; v < kResult && v * kLanes < place.count; ++v) {
         const std::size_t at = start + v * kLanes;
         const int count = place.count - v * kLanes;
         if (task.residual != nullptr) values[v] += load_some(task.residual + at, count);
-        store_some(output + at, values[v], count);
+        store_some(output.values + at, values[v], count);
     }
 }
 
 // sums: [36][kTileRows][kTiles], of the channel at sums.
-void write_channel(const ConvTask& task, MapView map, float* output, const Block& block, int channel, const float* sums) {
-    for (int r = 0; r < block.height && (block.y + r) * kResult < map.height; ++r) {
-        for (int t = 0; t < block.width && (block.x + t) * kResult < map.width; t += kLanes) {
+void write_channel(const ConvTask& task, const Output& output, const Block& block, int channel, const float* sums) {
+    for (int r = 0; r < block.height && (block.y + r) * kResult < output.height; ++r) {
+        for (int t = 0; t < block.width && (block.x + t) * kResult < output.width; t += kLanes) {
             Vector rows[kResult][kWindow];
             for (int j = 0; j < kWindow; ++j) {
                 Vector m[kWindow], y[kResult];
@@ -206,11 +214,11 @@ void write_channel(const ConvTask& task, MapView map, float* output, const Block
                 for (int i = 0; i < kResult; ++i) rows[i][j] = y[i];
             }
             const int x = (block.x + t) * kResult, y = (block.y + r) * kResult;
-            const int count = std::min(kResult * std::min(kLanes, block.width - t), map.width - x);
-            for (int i = 0; i < std::min(kResult, map.height - y); ++i) {
+            const int count = std::min(kResult * std::min(kLanes, block.width - t), output.width - x);
+            for (int i = 0; i < std::min(kResult, output.height - y); ++i) {
                 Vector values[kResult];
                 transform_result(rows[i], values);
-                write_row(task, map, output, {channel, x, y + i, count}, values);
+                write_row(task, output, {channel, x, y + i, count}, values);
             }
         }
     }
@@ -218,7 +226,7 @@ void write_channel(const ConvTask& task, MapView map, float* output, const Block
 
 // The 36 products of a block for `rows` output channels, then their results.
 template <int rows>
-void run_channels(const ConvTask& task, MapView map, float* output, const Block& block, int channel, const float* windows, float* sums) {
+void run_channels(const ConvTask& task, const Output& output, const Block& block, int channel, const float* windows, float* sums) {
     const PackedConv& conv = *task.conv;
     const std::size_t plane = plane_floats(conv.in_channels);
     for (int p = 0; p < kPlanes; ++p) {
@@ -232,13 +240,36 @@ void run_channels(const ConvTask& task, MapView map, float* output, const Block&
             }
         }
     }
-    for (int r = 0; r < rows; ++r) write_channel(task, map, output, block, channel + r, sums + r * kTiles);
+    for (int r = 0; r < rows; ++r) write_channel(task, output, block, channel + r, sums + r * kTiles);
+}
+
+std::size_t products_floats(const PackedConv& conv) {
+    return kPlanes * plane_floats(conv.in_channels) + kPlanes * kTileRows * kTiles + kGap;
+}
+
+// All output channels of a block whose transformed windows are there.
+void run_block(const ConvTask& task, const Output& output, const Block& block, float* scratch, Share work) {
+    float* sums = scratch + kPlanes * plane_floats(task.conv->in_channels);
+    for_row_tiles(task.conv->out_channels, [&](int channel, auto rows) {
+        if (work.cancelled()) return;
+        run_channels<decltype(rows)::value>(task, output, block, channel, scratch, sums);
+    });
+}
+
+// The same, in scratch, where only the 1x1 convolution sees it.
+void run_both(const ConvTask& task, const Output& output, const Block& block, float* scratch, Share work) {
+    const int width = block.width * kResult, height = block.height * kResult, x = block.x * kResult, y = block.y * kResult;
+    const Output between{scratch + products_floats(*task.conv), width, height};
+    run_block(task, between, {0, 0, block.width, block.height}, scratch, work);
+    const Tile tile{x, y, std::min(width, output.width - x), std::min(height, output.height - y)};
+    run_pointwise(*task.then, {between.values, width, height}, output, tile);
 }
 
 }  // namespace
 
-std::size_t winograd_scratch(const PackedConv& conv) {
-    return kPlanes * plane_floats(conv.in_channels) + kPlanes * kTileRows * kTiles + kGap;
+std::size_t winograd_scratch(const PackedConv& conv, const PackedConv* then) {
+    const std::size_t between = static_cast<std::size_t>(conv.out_channels) * kTiles * kResult * kResult + kLanes;
+    return products_floats(conv) + (then == nullptr ? 0 : between);
 }
 
 void arrange_conv(const PackedConv& conv, float* arranged, Share work) {
@@ -267,16 +298,16 @@ void arrange_conv(const PackedConv& conv, float* arranged, Share work) {
 
 void run_winograd(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
     const Cover cover(input.width, input.height);
-    float* windows = scratch;
-    float* sums = scratch + kPlanes * plane_floats(task.conv->in_channels);
+    const Output result{output, input.width, input.height};
     const int blocks = cover.blocks();
     for (int i = work.next(blocks); i < blocks; i = work.next(blocks)) {
         const Block block = cover.block(i);
-        transform_block(task, input, block, windows);
-        for_row_tiles(task.conv->out_channels, [&](int channel, auto rows) {
-            if (work.cancelled()) return;
-            run_channels<decltype(rows)::value>(task, input, output, block, channel, windows, sums);
-        });
+        transform_block(task, input, block, scratch);
+        if (task.then != nullptr) {
+            run_both(task, result, block, scratch, work);
+        } else {
+            run_block(task, result, block, scratch, work);
+        }
     }
 }
 
