@@ -22,7 +22,9 @@ struct ConvShape {
     int in, out, kernel, stride, width, height;
 };
 
-Floats run_conv(const KernelSet& set, da::kernels::ConvTask task, da::kernels::MapView input, std::size_t size);
+Floats run_conv(const KernelSet& set, da::kernels::ConvTask task, da::kernels::MapView input, std::size_t size, int threads = 1);
+
+// Also that the result does not depend on the number of threads.
 void check_conv(const KernelSet& set, const ConvShape& shape, bool relu_input, bool relu_output, bool with_residual);
 
 struct Layer {

@@ -17,7 +17,8 @@ KERNEL_TEST(kernels, conv_of_odd_sizes) {
     for (const ConvShape& shape :
          {ConvShape{3, 7, 3, 1, 17, 9}, ConvShape{5, 6, 3, 1, 1, 1}, ConvShape{4, 13, 3, 2, 19, 11}, ConvShape{2, 3, 3, 2, 2, 1},
           ConvShape{9, 2, 1, 1, 33, 5}, ConvShape{1, 1, 3, 1, 97, 3}, ConvShape{8, 12, 3, 1, 200, 6}, ConvShape{20, 30, 3, 1, 144, 13},
-          ConvShape{70, 5, 3, 1, 72, 10}, ConvShape{17, 25, 3, 1, 34, 3}}) {
+          ConvShape{70, 5, 3, 1, 72, 10}, ConvShape{17, 25, 3, 1, 34, 3}, ConvShape{13, 9, 3, 1, 36, 24}, ConvShape{6, 14, 3, 1, 18, 31},
+          ConvShape{33, 4, 3, 1, 173, 5}}) {
         check_conv(set, shape, false, false, false);
         check_conv(set, shape, true, false, true);
         check_conv(set, shape, false, true, false);
