@@ -69,8 +69,8 @@ std::size_t plane_floats(int in) {
 }
 
 // The transforms interpolate polynomials at 0, +-kNear, +-kFar and infinity. The points of the paper, 1 and 2, round two times worse: what
-// cancels in the result grows with powers of the points and of their inverses (Barabasz and others, "Error Analysis and Improving the Accuracy
-// of Winograd Convolution", 2020). All constants of B^T and A^T are exact in floats.
+// cancels in the result grows with powers of the points and of their inverses (Barabasz and others, "Error Analysis and Improving the
+// Accuracy of Winograd Convolution for Deep Neural Networks", 2020). All constants of B^T and A^T are exact in floats.
 constexpr float kNear = 0.625f, kFar = 1.5f;
 constexpr float kNear2 = kNear * kNear, kFar2 = kFar * kFar;
 
