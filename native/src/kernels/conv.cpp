@@ -14,45 +14,45 @@ namespace {
 // for sums beside the operands.
 constexpr int kOutputs = DA_VECTOR_REGISTERS == 32 ? kConvGroup : kConvGroup / 2;
 constexpr int kMostVectors = 3;
-constexpr int kTileWidth = 96;  // output pixels of a tile
-constexpr int kTileHeight = 4;
+constexpr int kTileWidth = 96;     // output pixels of a tile
+constexpr int kTileHeight = 4;     // at most
 constexpr int kTermsPerSum = 288;  // a long sum is made of short ones: the rounding error grows with the root of the shorter length
 
-int tile_width(int output_width) {
-    return std::min(kTileWidth, (output_width + kLanes - 1) / kLanes * kLanes);
+// As high as leaves all threads the same number of tiles.
+int tile_height(int height, int threads) {
+    const int tiles = (height + threads * kTileHeight - 1) / (threads * kTileHeight) * threads;
+    return (height + tiles - 1) / tiles;
 }
 
-// Where the pixels of a tile lie in scratch: one phase per stride step, so that neighbouring outputs always read neighbouring floats.
+// Where the pixels under a tile lie in scratch: one plane for each phase of the stride. So neighbouring pixels of the result always read
+// neighbouring floats, and those at the end of a row are followed by those of the next one: a register may hold pixels of several rows.
 struct Layout {
-    int phase;    // floats of one phase of a row
-    int row;      // floats of a row
-    int rows;     // rows of a channel
+    int stride;
+    int pitch;    // floats from a row to the next: the width of the tile and what the kernel reaches beyond
+    int plane;    // floats of a phase
     int channel;  // floats of a channel
 
-    // Of tiles of width x height output pixels.
     Layout(const PackedConv& conv, int width, int height)
-        : phase(width + (conv.kernel - 1) / conv.stride),
-          row(phase * conv.stride),
-          rows((height - 1) * conv.stride + conv.kernel),
-          channel(row * rows) {}
+        : stride(conv.stride),
+          pitch(width + (conv.kernel - 1) / stride),
+          plane(pitch * (height + (conv.kernel - 1) / stride)),
+          channel(plane * stride * stride) {}
 
-    int column(int stride, int x) const { return (x % stride) * phase + x / stride; }
+    // Of the pixel (x, y) under the tile.
+    int offset(int x, int y) const { return (y % stride * stride + x % stride) * plane + y / stride * pitch + x / stride; }
 };
 
-// One row of a tile: `count` input pixels from column `left` on, zero outside of the map, spread over the phases of the stride.
-void gather_row(const ConvTask& task, const float* source, int width, int left, int count, const Layout& layout, float* row) {
-    const int stride = task.conv->stride;
-    const int first = std::clamp(-left, 0, count), last = std::clamp(width - left, first, count);
-    if (first > 0 || last < count) std::fill(row, row + layout.row, 0.0f);
+// One row under a tile, from column `left` of the map on, zero outside of it. row: where its first pixel goes.
+void gather_row(const ConvTask& task, const float* source, int width, int left, const Layout& layout, float* row) {
+    const int stride = layout.stride;
     const float floor = task.relu_input ? 0.0f : -std::numeric_limits<float>::infinity();
-    if (stride == 1) {
-        for (int i = first; i < last; ++i) row[i] = source[left + i] > floor ? source[left + i] : floor;
-    } else {
-        for (int phase = 0; phase < stride; ++phase) {
-            const int begin = (first - phase + stride - 1) / stride;
-            for (int i = begin; i * stride + phase < last; ++i)
-                row[phase * layout.phase + i] = std::max(source[left + i * stride + phase], floor);
-        }
+    for (int phase = 0; phase < stride; ++phase, row += layout.plane) {
+        const int offset = left + phase;
+        const int first = std::clamp((stride - 1 - offset) / stride, 0, layout.pitch);
+        const int last = std::clamp((width - offset + stride - 1) / stride, first, layout.pitch);
+        std::fill(row, row + first, 0.0f);
+        for (int i = first; i < last; ++i) row[i] = std::max(source[offset + i * stride], floor);
+        std::fill(row + last, row + layout.pitch, 0.0f);
     }
 }
 
@@ -60,16 +60,14 @@ void gather_row(const ConvTask& task, const float* source, int width, int left, 
 void gather(const ConvTask& task, MapView input, const Tile& tile, const Layout& layout, float* scratch) {
     const PackedConv& conv = *task.conv;
     const int left = tile.x * conv.stride - conv.padding, top = tile.y * conv.stride - conv.padding;
+    const int rows = (tile.height - 1) * conv.stride + conv.kernel;
     for (int c = 0; c < conv.in_channels; ++c) {
         const float* plane = input.values + static_cast<std::size_t>(c) * input.width * input.height;
-        for (int r = 0; r < layout.rows; ++r) {
-            float* row = scratch + c * layout.channel + r * layout.row;
+        for (int r = 0; r < rows; ++r) {
             const int y = top + r;
-            if (y < 0 || y >= input.height) {
-                std::fill(row, row + layout.row, 0.0f);
-            } else {
-                gather_row(task, plane + static_cast<std::size_t>(y) * input.width, input.width, left, layout.row, layout, row);
-            }
+            const bool inside = y >= 0 && y < input.height;
+            gather_row(task, plane + static_cast<std::ptrdiff_t>(y) * input.width, inside ? input.width : 0, left, layout,
+                       scratch + c * layout.channel + layout.offset(0, r));
         }
     }
 }
@@ -82,8 +80,8 @@ template <int kernel, int vectors>
 void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scratch, const float* weights, const float* bias,
                   PixelSums<vectors>& sums) {
     constexpr int channels_per_sum = kTermsPerSum / (kernel * kernel);
-    int columns[kernel];
-    for (int kx = 0; kx < kernel; ++kx) columns[kx] = layout.column(conv.stride, kx);
+    int offsets[kernel * kernel];
+    for (int k = 0; k < kernel * kernel; ++k) offsets[k] = layout.offset(k % kernel, k / kernel);
     for (int o = 0; o < kOutputs; ++o) {
         for (int v = 0; v < vectors; ++v) sums[o][v] = broadcast(bias[o]);
     }
@@ -91,17 +89,15 @@ void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scr
         const int last = std::min(first + channels_per_sum, conv.in_channels);
         PixelSums<vectors> acc = {};
         for (int c = first; c < last; ++c) {
-            for (int ky = 0; ky < kernel; ++ky) {
-                for (int kx = 0; kx < kernel; ++kx) {
-                    const float* source = scratch + c * layout.channel + ky * layout.row + columns[kx];
-                    Vector pixels[vectors];
-                    for (int v = 0; v < vectors; ++v) pixels[v] = load(source + v * kLanes);
-                    for (int o = 0; o < kOutputs; ++o) {
-                        const Vector weight = broadcast(weights[o]);
-                        for (int v = 0; v < vectors; ++v) acc[o][v] += weight * pixels[v];
-                    }
-                    weights += kConvGroup;
+            for (const int offset : offsets) {
+                const float* source = scratch + c * layout.channel + offset;
+                Vector pixels[vectors];
+                for (int v = 0; v < vectors; ++v) pixels[v] = load(source + v * kLanes);
+                for (int o = 0; o < kOutputs; ++o) {
+                    const Vector weight = broadcast(weights[o]);
+                    for (int v = 0; v < vectors; ++v) acc[o][v] += weight * pixels[v];
                 }
+                weights += kConvGroup;
             }
         }
         for (int o = 0; o < kOutputs; ++o) {
@@ -110,49 +106,60 @@ void micro_kernel(const PackedConv& conv, const Layout& layout, const float* scr
     }
 }
 
-// Writes up to kLanes pixels of one computed channel, at output pixel (x, y) before the shuffle.
-void write(const ConvTask& task, const Output& output, int channel, int x, int y, int count, Vector sums) {
+struct Place {
+    int x, y;  // in the tile
+};
+
+// One register of one computed channel, from a place of the tile on. What is right of the tile, or below it, is none of the result.
+void write(const ConvTask& task, const Output& output, const Tile& tile, int pitch, int channel, Place place, Vector sums) {
     if (task.relu_output) sums = relu(sums);
     const int s = task.conv->shuffle;
     const int plane = channel / (s * s), dy = channel / s % s, dx = channel % s;
-    const std::size_t start = (static_cast<std::size_t>(plane) * output.height + y * s + dy) * output.width + x * s + dx;
-    if (s == 1 && task.residual != nullptr) {
-        if (count == kLanes) sums += load(task.residual + start);
-        for (int i = 0; count < kLanes && i < count; ++i) sums[i] += task.residual[start + i];
+    const auto at = [&](Place p) {
+        return (static_cast<std::size_t>(plane) * output.height + (tile.y + p.y) * s + dy) * output.width + (tile.x + p.x) * s + dx;
+    };
+    if (s == 1 && place.x + kLanes <= tile.width) {
+        if (task.residual != nullptr) sums += load(task.residual + at(place));
+        return store(output.values + at(place), sums);
     }
-    if (s == 1 && count == kLanes) return store(output.values + start, sums);
-    for (int i = 0; i < count; ++i) output.values[start + static_cast<std::size_t>(i) * s] = sums[i];
+    for (int i = 0; i < kLanes && place.y < tile.height; place = {0, place.y + 1}) {
+        const int count = std::min(kLanes - i, pitch - place.x), kept = std::min(count, tile.width - place.x);
+        const std::size_t start = at(place);
+        for (int k = 0; k < kept; ++k) {
+            const std::size_t to = start + static_cast<std::size_t>(k) * s;
+            output.values[to] = task.residual != nullptr ? sums[i + k] + task.residual[to] : sums[i + k];
+        }
+        i += count;
+    }
 }
 
-// Pixels of one row of a tile from x on, of all channels: the input under them stays in the first cache.
+// Neighbouring pixels of a tile from the one with the number `first` on, of all channels: the input under them stays in the first cache.
 template <int kernel, int vectors>
-void run_pixels(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch, int r, int x) {
+void run_pixels(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch, int first) {
     const PackedConv& conv = *task.conv;
     const std::size_t group_size = static_cast<std::size_t>(conv.in_channels) * kernel * kernel * kConvGroup;
+    Place places[vectors];
+    for (int v = 0; v < vectors; ++v) places[v] = {(first + v * kLanes) % layout.pitch, (first + v * kLanes) / layout.pitch};
     for (int channel = 0; channel < conv.out_channels; channel += kOutputs) {
         const float* weights = conv.weights.data() + channel / kConvGroup * group_size + channel % kConvGroup;
         PixelSums<vectors> sums;
-        micro_kernel<kernel, vectors>(conv, layout, scratch + r * conv.stride * layout.row + x, weights, conv.bias.data() + channel, sums);
+        micro_kernel<kernel, vectors>(conv, layout, scratch + first, weights, conv.bias.data() + channel, sums);
         for (int o = 0; o < kOutputs && channel + o < conv.out_channels; ++o) {
-            for (int v = 0; v < vectors; ++v) {
-                const int first = x + v * kLanes, count = std::min(kLanes, tile.width - first);
-                write(task, output, channel + o, tile.x + first, tile.y + r, count, sums[o][v]);
-            }
+            for (int v = 0; v < vectors; ++v) write(task, output, tile, layout.pitch, channel + o, places[v], sums[o][v]);
         }
     }
 }
 
 template <int kernel>
 void run_tile(const ConvTask& task, const Output& output, const Tile& tile, const Layout& layout, const float* scratch) {
-    for (int r = 0; r < tile.height; ++r) {
-        int x = 0;
-        for (; x + (kMostVectors - 1) * kLanes < tile.width; x += kMostVectors * kLanes)
-            run_pixels<kernel, kMostVectors>(task, output, tile, layout, scratch, r, x);
-        if (x + kLanes < tile.width) {
-            run_pixels<kernel, 2>(task, output, tile, layout, scratch, r, x);
-        } else if (x < tile.width) {
-            run_pixels<kernel, 1>(task, output, tile, layout, scratch, r, x);
-        }
+    const int count = (tile.height - 1) * layout.pitch + tile.width;
+    int i = 0;
+    for (; i + (kMostVectors - 1) * kLanes < count; i += kMostVectors * kLanes)
+        run_pixels<kernel, kMostVectors>(task, output, tile, layout, scratch, i);
+    if (i + kLanes < count) {
+        run_pixels<kernel, 2>(task, output, tile, layout, scratch, i);
+    } else if (i < count) {
+        run_pixels<kernel, 1>(task, output, tile, layout, scratch, i);
     }
 }
 
@@ -164,7 +171,8 @@ void run_pointwise(const PackedConv& conv, MapView under, const Output& output, 
 
 std::size_t conv_scratch(const PackedConv& conv, const PackedConv* then, int output_width) {
     if (conv.minimal) return winograd_scratch(conv, then);
-    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, tile_width(output_width / conv.shuffle), kTileHeight).channel;
+    const int width = std::min(kTileWidth, output_width / conv.shuffle);
+    return static_cast<std::size_t>(conv.in_channels) * Layout(conv, width, kTileHeight).channel + kLanes;
 }
 
 void run_conv(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
@@ -172,11 +180,12 @@ void run_conv(const ConvTask& task, MapView input, float* output, float* scratch
     if (conv.minimal) return run_winograd(task, input, output, scratch, work);
     const Output result{output, conv_extent(conv, input.width), conv_extent(conv, input.height)};
     const int width = result.width / conv.shuffle, height = result.height / conv.shuffle;
-    const Layout layout(conv, tile_width(width), kTileHeight);
-    const int across = (width + tile_width(width) - 1) / tile_width(width), down = (height + kTileHeight - 1) / kTileHeight;
+    const int rows = tile_height(height, work.threads());
+    const int across = (width + kTileWidth - 1) / kTileWidth, down = (height + rows - 1) / rows;
     for (int i = work.next(across * down); i < across * down; i = work.next(across * down)) {
-        const int x = i % across * tile_width(width), y = i / across * kTileHeight;
-        const Tile tile{x, y, std::min(tile_width(width), width - x), std::min(kTileHeight, height - y)};
+        const int x = i % across * kTileWidth, y = i / across * rows;
+        const Tile tile{x, y, std::min(kTileWidth, width - x), std::min(rows, height - y)};
+        const Layout layout(conv, tile.width, tile.height);
         gather(task, input, tile, layout, scratch);
         if (conv.kernel == 1) {
             run_tile<1>(task, result, tile, layout, scratch);
