@@ -91,7 +91,7 @@ setup(
         "evaluate": ["matplotlib>=3.5"],
         "export": ["plyfile>=1.0"],
         "models": ["huggingface_hub>=0.25"],
-        "demo": ["rosbags>=0.11.9", "scikit-image>=0.25"],
+        "demo": ["rosbags>=0.11.9", "scikit-image>=0.19"],
     },
     zip_safe=False,
     entry_points={

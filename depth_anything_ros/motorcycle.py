@@ -27,7 +27,7 @@ def read_motorcycle() -> tuple[UInt8Array, Float32Array]:
         left, _, disparity = stereo_motorcycle()
     except (ImportError, OSError, ValueError) as error:
         raise InputError(
-            "input.file", f"The sample scene comes with scikit-image 0.25 and later (pip install scikit-image): {error}"
+            "input.file", f"The sample scene comes with scikit-image 0.19 and later (pip install scikit-image): {error}"
         ) from error
     known = np.isfinite(disparity)
     depth = np.full(disparity.shape, np.nan, np.float32)

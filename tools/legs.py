@@ -61,7 +61,7 @@ def _run_leg(name: str, leg: Leg) -> str:
     groups = ["run", *(["ros"] if leg.ros else []), "build", "test", "demo"]
     steps = [
         [python, "tools/environment.py", str(environment), *groups],
-        ["python", "setup.py", "-q", "build_ext", "--inplace"],
+        ["python", "setup.py", "-q", "develop", "--no-deps"],  # with the executables, which the demo starts
         ["python", "-m", "pytest", "-q", "-m", "not slow and not parity", *([] if leg.ros else WITHOUT_ROS)],
     ]
     variables["CMAKE_ARGS"] = f"'-Dggml_DIR={ROOT / '.local' / 'ggml' / 'lib' / 'cmake' / 'ggml'}'"

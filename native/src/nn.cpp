@@ -108,12 +108,17 @@ ggml_tensor* quantised(Graph& g, ggml_tensor* x) {
     return rows;
 }
 
+// Kernels add the residual row after row without a stride.
+ggml_tensor* residual_of(Graph& g, const LinearOptions& options) {
+    return options.residual != nullptr ? without_gaps(g, options.residual) : nullptr;
+}
+
 // The linear layer in integers, of `rows` quantised rows x. Its result is rows of floats, or is quantised too.
 ggml_tensor* integer_linear(Graph& g, const PackedLinear& weights, ggml_tensor* bias, ggml_tensor* x, std::int64_t rows,
                             const LinearOptions& options, bool quantised_result) {
     const kernels::IntegerTask task{weights.panels, weights.in, weights.out, options.gelu};
     g.scratch.reserve(g.kernels.integer_gemm_scratch());
-    Sources sources({x, bias, options.scale, options.residual});
+    Sources sources({x, bias, options.scale, residual_of(g, options)});
     const KernelShare share = [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
         const kernels::GemmOperands operands{sources.values(result, 1), sources.values(result, 2), sources.values(result, 3)};
         const kernels::IntegerResult to{quantised_result ? nullptr : target(result), quantised_result ? bytes(result) : nullptr};
@@ -154,7 +159,7 @@ kernels::GemmTask gemm_task(const ggml_tensor* weight, const LinearOptions& opti
 // arranged: the node that arranges the weights; nullptr where the task has them.
 ggml_tensor* product(Graph& g, const kernels::GemmTask& task, ggml_tensor* arranged, ggml_tensor* bias, ggml_tensor* x,
                      const LinearOptions& options) {
-    Sources sources({x, arranged, bias, options.scale, options.residual});
+    Sources sources({x, arranged, bias, options.scale, residual_of(g, options)});
     const KernelShare share = [=, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
         kernels::GemmTask given = task;
         if (given.arranged == nullptr) given.arranged = sources.values(result, 1);
@@ -243,6 +248,10 @@ void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std:
     ggml_tensor* copy = ggml_cont(context, tensor);  // a copy of its own: the original's memory is reused by later nodes
     ggml_set_output(copy);
     stages.push_back({name, copy, std::move(shape)});
+}
+
+ggml_tensor* without_gaps(Graph& g, ggml_tensor* x) {
+    return ggml_is_contiguous(x) ? x : ggml_cont(g.context, x);
 }
 
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {

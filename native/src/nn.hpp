@@ -89,6 +89,10 @@ struct Graph {
     void stage(const std::string& name, ggml_tensor* tensor, std::vector<std::int64_t> shape);
 };
 
+// x with its rows one after the other. Rows of some results lie apart (see rows_node); where a kernel takes a stride they may, as the
+// operand of a product or a norm.
+ggml_tensor* without_gaps(Graph& g, ggml_tensor* x);
+
 // What follows the product, in this order; computed while the result is still in registers.
 struct LinearOptions {
     bool gelu = false;

@@ -7,13 +7,9 @@ namespace da::standard {
 
 namespace {
 
-ggml_tensor* packed(Graph& g, ggml_tensor* x) {
-    return ggml_is_contiguous(x) ? x : ggml_cont(g.context, x);
-}
-
 // LayerNorm over the first dimension; weight and bias: [x->ne[0]].
 ggml_tensor* normalised(Graph& g, ggml_tensor* x, const std::string& path, float eps) {
-    ggml_tensor* unit = ggml_norm(g.context, packed(g, x), eps);
+    ggml_tensor* unit = ggml_norm(g.context, without_gaps(g, x), eps);
     return ggml_add(g.context, ggml_mul(g.context, unit, g.weights.tensor(path + ".weight")), g.weights.tensor(path + ".bias"));
 }
 
@@ -36,10 +32,10 @@ ggml_tensor* rotated(Graph& g, ggml_tensor* x, ggml_tensor* table) {
     ggml_tensor* result = nullptr;
     for (int axis = 0; axis < 2; ++axis) {
         const std::int64_t first = 2 * axis * quarter;
-        ggml_tensor* a = packed(g, slice(g, x, first, quarter));
-        ggml_tensor* b = packed(g, slice(g, x, first + quarter, quarter));
-        ggml_tensor* cosine = packed(g, slice(g, turns, first, quarter));
-        ggml_tensor* sine = packed(g, slice(g, turns, first + quarter, quarter));
+        ggml_tensor* a = without_gaps(g, slice(g, x, first, quarter));
+        ggml_tensor* b = without_gaps(g, slice(g, x, first + quarter, quarter));
+        ggml_tensor* cosine = without_gaps(g, slice(g, turns, first, quarter));
+        ggml_tensor* sine = without_gaps(g, slice(g, turns, first + quarter, quarter));
         ggml_tensor* turned_a = ggml_sub(g.context, ggml_mul(g.context, a, cosine), ggml_mul(g.context, b, sine));
         ggml_tensor* turned_b = ggml_add(g.context, ggml_mul(g.context, b, cosine), ggml_mul(g.context, a, sine));
         ggml_tensor* both = ggml_concat(g.context, turned_a, turned_b, 0);
@@ -79,7 +75,7 @@ ggml_tensor* gathered(Graph& g, ggml_tensor* weight, ggml_tensor* x, int stride)
 }  // namespace
 
 ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tensor* x, const LinearOptions& options) {
-    ggml_tensor* y = ggml_mul_mat(g.context, weight, packed(g, x));
+    ggml_tensor* y = ggml_mul_mat(g.context, weight, without_gaps(g, x));
     ggml_mul_mat_set_prec(y, GGML_PREC_F32);
     if (bias != nullptr) y = ggml_add(g.context, y, bias);
     if (options.gelu) y = ggml_gelu_erf(g.context, y);
@@ -113,7 +109,7 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
     const ConvShape& shape = g.weights.conv_shape(path);
-    x = packed(g, x);
+    x = without_gaps(g, x);
     if (options.relu_input) x = ggml_relu(g.context, x);
     ggml_tensor* weight = g.weights.tensor(path + ".weight");
     ggml_tensor* y = shape.transposed ? spread(g, weight, x) : gathered(g, weight, x, shape.stride);
@@ -125,7 +121,7 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
 
 ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, const kernels::PositionTable& table) {
     const std::int64_t channels = x->ne[2], half = channels / 2;
-    x = ggml_interpolate(g.context, packed(g, x), width, height, channels, 1,
+    x = ggml_interpolate(g.context, without_gaps(g, x), width, height, channels, 1,
                          static_cast<std::uint32_t>(GGML_SCALE_MODE_BILINEAR) | GGML_SCALE_FLAG_ALIGN_CORNERS);
     if (table.x.empty()) return x;
     const auto channels_from = [&](std::int64_t first) {

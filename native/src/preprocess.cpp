@@ -126,7 +126,10 @@ void write_patches(const Pixels& pixels, ChannelOrder order, const ImageParams& 
 void write_patches(const RealPixels& pixels, ChannelOrder order, const ImageParams& image, int patch, Size size, float* patches) {
     // As V2 does it: in float64, with the decimal constants. Float32 constants would differ by up to 1e-8.
     const auto exact = [](float value) { return std::nearbyint(value * 1e6) / 1e6; };
-    const auto normalise = [&](int c, double value) { return static_cast<float>((value - exact(image.mean[c])) / exact(image.std[c])); };
+    std::array<double, 3> mean, std;
+    std::transform(image.mean.begin(), image.mean.end(), mean.begin(), exact);
+    std::transform(image.std.begin(), image.std.end(), std.begin(), exact);
+    const auto normalise = [&](int c, double value) { return static_cast<float>((value - mean[c]) / std[c]); };
     arrange(pixels, order, patch, size, normalise, patches);
 }
 

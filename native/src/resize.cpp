@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+
+#include "row_taps.hpp"
 
 namespace da {
 
@@ -11,8 +14,25 @@ namespace {
 
 constexpr int kChannels = 3;
 
+// Nearest whole number, halves to even, within 0 to 255. The sum's last bits are that number: adding 1.5 * 2^23 rounds to whole ones.
+// (Without SSE4.1 nearbyint is a function call for each value.)
 std::uint8_t to_byte(float value) {
-    return static_cast<std::uint8_t>(std::clamp(std::nearbyint(value), 0.0f, 255.0f));
+    const float sum = std::min(std::max(value, 0.0f), 255.0f) + 12582912.0f;
+    std::uint32_t bits;
+    std::memcpy(&bits, &sum, sizeof(bits));
+    return static_cast<std::uint8_t>(bits);
+}
+
+void to_bytes(const std::vector<float>& values, std::size_t count, std::uint8_t* target) {
+    for (std::size_t i = 0; i < count; ++i) target[i] = to_byte(values[i]);
+}
+
+std::vector<float> row_of(std::size_t pixels) {
+    return std::vector<float>(pixels * kChannels + RowTaps<float>::kSlack);
+}
+
+void to_floats(const std::uint8_t* source, int pixels, std::vector<float>& target) {
+    for (int i = 0; i < pixels * kChannels; ++i) target[i] = static_cast<float>(source[i]);
 }
 
 Pixels empty(Size size) {
@@ -47,28 +67,36 @@ std::vector<Share> area_shares(int input, int output) {
     return shares;
 }
 
-// Sums of one source row under the destination columns.
-void add_row(const std::uint8_t* source, const std::vector<Share>& columns, std::vector<float>& sums) {
-    std::fill(sums.begin(), sums.end(), 0.0f);
-    for (const Share& share : columns) {
-        for (int c = 0; c < kChannels; ++c) {
-            sums[share.target * kChannels + c] += static_cast<float>(source[share.source * kChannels + c]) * share.weight;
-        }
-    }
+RowTaps<float> taps_of(const std::vector<Share>& shares, int targets) {
+    std::vector<int> counts(targets);
+    for (const Share& share : shares) ++counts[share.target];
+    RowTaps<float> taps(targets, *std::max_element(counts.begin(), counts.end()));
+    std::fill(counts.begin(), counts.end(), 0);
+    for (const Share& share : shares) taps.set(share.target, counts[share.target]++, share.source, share.weight);
+    return taps;
 }
 
 Pixels area_weighted(const ImageView& picture, Size size) {
-    const std::vector<Share> columns = area_shares(picture.width, size.width), rows = area_shares(picture.height, size.height);
+    const RowTaps<float> columns = taps_of(area_shares(picture.width, size.width), size.width);
+    const std::vector<Share> rows = area_shares(picture.height, size.height);
     Pixels result = empty(size);
     const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
-    std::vector<float> row(width), sums(width);
+    std::vector<float> source = row_of(picture.width), row = row_of(size.width), sums = row_of(size.width);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const bool starts = i == 0 || rows[i].target != rows[i - 1].target;
         const bool ends = i + 1 == rows.size() || rows[i].target != rows[i + 1].target;
-        add_row(picture.row(rows[i].source), columns, row);
-        for (std::size_t x = 0; x < width; ++x) sums[x] = starts ? rows[i].weight * row[x] : sums[x] + rows[i].weight * row[x];
-        std::uint8_t* target = result.values.data() + rows[i].target * width;
-        for (std::size_t x = 0; ends && x < width; ++x) target[x] = to_byte(sums[x]);
+        // A row at the edge of two cells is the last of one and the first of the next.
+        if (i == 0 || rows[i].source != rows[i - 1].source) {
+            to_floats(picture.row(rows[i].source), picture.width, source);
+            columns.mix(source.data(), row.data());
+        }
+        const float weight = rows[i].weight;
+        if (starts) {
+            for (std::size_t x = 0; x < width; ++x) sums[x] = weight * row[x];
+        } else {
+            for (std::size_t x = 0; x < width; ++x) sums[x] += weight * row[x];
+        }
+        if (ends) to_bytes(sums, width, result.values.data() + rows[i].target * width);
     }
     return result;
 }
@@ -132,15 +160,13 @@ std::vector<CubicTaps> cubic_taps(int input, int output, CubicWeights kind) {
     return taps;
 }
 
-// Exact in fixed point: products and sums of these integers stay below 2^24.
-void cubic_row(const std::uint8_t* source, const std::vector<CubicTaps>& columns, float* target) {
-    for (const CubicTaps& taps : columns) {
-        for (int c = 0; c < kChannels; ++c) {
-            float sum = 0.0f;
-            for (int k = 0; k < 4; ++k) sum += taps.weight[k] * static_cast<float>(source[taps.index[k] * kChannels + c]);
-            *target++ = sum;
-        }
+template <typename Real>
+RowTaps<Real> row_taps(const std::vector<CubicTaps>& columns) {
+    RowTaps<Real> taps(static_cast<int>(columns.size()), 4);
+    for (std::size_t x = 0; x < columns.size(); ++x) {
+        for (int k = 0; k < 4; ++k) taps.set(static_cast<int>(x), k, columns[x].index[k], columns[x].weight[k]);
     }
+    return taps;
 }
 
 using Rows = std::array<const float*, 4>;
@@ -181,11 +207,13 @@ Pixels resize_area(const ImageView& picture, Size size) {
 Pixels resize_cubic(const ImageView& picture, Size size) {
     const bool fixed_point = std::min(picture.width, picture.height) < kSmallestSideOfIpp;
     const CubicWeights kind = fixed_point ? CubicWeights::fixed_point : CubicWeights::ipp;
-    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width, kind);
+    // Exact in fixed point: products and sums of these integers stay below 2^24.
+    const RowTaps<float> columns = row_taps<float>(cubic_taps(picture.width, size.width, kind));
     const std::vector<CubicTaps> rows = cubic_taps(picture.height, size.height, kind);
     const auto mix = fixed_point ? mix_rows_fixed_point : mix_rows;
     Pixels result = empty(size);
     const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
+    std::vector<float> row = row_of(picture.width);
     // Each source row is mixed along x once, kept in a ring of the four that a destination row may need.
     std::array<std::vector<float>, 4> ring;
     std::array<int, 4> held = {-1, -1, -1, -1};
@@ -194,8 +222,9 @@ Pixels resize_cubic(const ImageView& picture, Size size) {
         for (int k = 0; k < 4; ++k) {
             const int source = rows[y].index[k], slot = source % 4;
             if (held[slot] != source) {
-                ring[slot].resize(width);
-                cubic_row(picture.row(source), columns, ring[slot].data());
+                if (held[slot] < 0) ring[slot] = row_of(size.width);
+                to_floats(picture.row(source), picture.width, row);
+                columns.mix(row.data(), ring[slot].data());
                 held[slot] = source;
             }
             sources[k] = ring[slot].data();
@@ -206,25 +235,24 @@ Pixels resize_cubic(const ImageView& picture, Size size) {
 }
 
 RealPixels resize_cubic_real(const ImageView& picture, Size size) {
-    const std::vector<CubicTaps> columns = cubic_taps(picture.width, size.width, CubicWeights::single);
+    const RowTaps<double> columns = row_taps<double>(cubic_taps(picture.width, size.width, CubicWeights::single));
     const std::vector<CubicTaps> rows = cubic_taps(picture.height, size.height, CubicWeights::single);
     const std::size_t width = static_cast<std::size_t>(size.width) * kChannels;
-    std::vector<double> mixed(width * picture.height);  // along x
-    double* target = mixed.data();
+    std::array<double, 256> value_of;
+    for (int byte = 0; byte < 256; ++byte) value_of[byte] = byte / 255.0;
+    std::vector<double> row(static_cast<std::size_t>(picture.width) * kChannels + RowTaps<double>::kSlack);
+    std::vector<double> mixed(width * picture.height + RowTaps<double>::kSlack);  // along x
     for (int y = 0; y < picture.height; ++y) {
         const std::uint8_t* source = picture.row(y);
-        for (const CubicTaps& taps : columns) {
-            for (int c = 0; c < kChannels; ++c, ++target) {
-                for (int k = 0; k < 4; ++k) *target += taps.weight[k] * (source[taps.index[k] * kChannels + c] / 255.0);
-            }
-        }
+        for (int i = 0; i < picture.width * kChannels; ++i) row[i] = value_of[source[i]];
+        columns.mix(row.data(), mixed.data() + y * width);
     }
     RealPixels result{size, std::vector<double>(width * size.height)};
     for (int y = 0; y < size.height; ++y) {
-        double* row = result.values.data() + y * width;
+        double* target = result.values.data() + y * width;
         for (int k = 0; k < 4; ++k) {
             const double* source = mixed.data() + rows[y].index[k] * width;
-            for (std::size_t x = 0; x < width; ++x) row[x] += rows[y].weight[k] * source[x];
+            for (std::size_t x = 0; x < width; ++x) target[x] += rows[y].weight[k] * source[x];
         }
     }
     return result;

@@ -81,6 +81,8 @@ void compare(const toy::Model& model, int views) {
             CHECK(found[i].gaussians.has_value() == expected[i].gaussians.has_value());
             if (expected[i].gaussians) CHECK(difference(found[i].gaussians->means, expected[i].gaussians->means) < 10.0 * device.bound);
             CHECK(found[i].intrinsics.has_value() == expected[i].intrinsics.has_value());
+            CHECK(found[i].scale_factor.has_value() == expected[i].scale_factor.has_value());
+            if (expected[i].scale_factor) CHECK(std::abs(*found[i].scale_factor / *expected[i].scale_factor - 1.0f) < device.bound);
             if (expected[i].intrinsics) CHECK(std::abs(found[i].intrinsics->fx / expected[i].intrinsics->fx - 1.0f) < device.bound);
         }
     }
@@ -106,6 +108,12 @@ TEST(devices, sky) {
 
 TEST(devices, known_cameras_and_gaussians) {
     compare(toy::complete(), 2);
+}
+
+// As in LARGE and GIANT: rows of results that are a multiple of 2 KiB long lie apart from each other.
+TEST(devices, wide_rows) {
+    compare(toy::any_view(4, 512, 8), 3);
+    compare(toy::complete(512, 8), 2);
 }
 
 TEST(devices, the_first_of_a_list_that_is_there) {

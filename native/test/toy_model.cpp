@@ -257,13 +257,12 @@ Model swiglu() {
     return std::move(b.model);
 }
 
-Model complete() {
-    constexpr int embed = 32;
+Model complete(int embed_dim, int num_heads) {
     Builder b;
-    b.model = any_view(4, embed, 2);
+    b.model = any_view(4, embed_dim, num_heads);
     add_rays(b);
-    add_pose_encoder(b, embed);
-    add_head(b, "gs.", 2 * embed, 38, false);
+    add_pose_encoder(b, embed_dim);
+    add_head(b, "gs.", 2 * embed_dim, 38, false);
     b.conv("gs.merger.0", 3, 3, kFeatures / 8);
     b.conv("gs.merger.1", 3, kFeatures / 8, kFeatures / 4);
     b.conv("gs.merger.2", 3, kFeatures / 4, kFeatures / 2);

@@ -32,8 +32,9 @@ struct Model {
 
 // Seeded weights that make the output depend on every part.
 Model any_view(int depth = 4, int embed_dim = 32, int num_heads = 2);
-Model swiglu();    // any_view with gated feed-forward blocks
-Model complete();  // any_view with rays, the encoder of known cameras and the head of Gaussians
+Model swiglu();  // any_view with gated feed-forward blocks
+// any_view with rays, the encoder of known cameras and the head of Gaussians.
+Model complete(int embed_dim = 32, int num_heads = 2);
 Model mono();
 
 std::vector<std::uint8_t> serialise(const Model& model);

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from comparison import BOUND, RMS_BOUND, rms_error, worst_error
+from family_comparison import GAUSSIANS, arrays_of, bounds_of, errors_of, known_cameras
 from test_tiny import MANIFEST, REFERENCE
 from toy_model import any_view_model, complete_model, metric_model, mono_model, optional_parts_model, pose_encoder_model
 
@@ -13,10 +13,6 @@ from depth_anything_ros import DepthKind, Engine, InputError, Intrinsics, KnownC
 pytestmark = pytest.mark.native
 
 FAMILY = MANIFEST["family"]
-GAUSSIANS = ("means", "scales", "rotations", "harmonics", "opacities")
-GAUSSIAN_BOUND = 1e-3
-ILL_CONDITIONED_RMS = 1e-4
-"""The seeded rays hardly fit a camera; PyTorch's float32 decomposition of them alone is this far from its float64."""
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +29,9 @@ def reference_of(name):
     """The official outputs, the pictures, and the known cameras where there are any."""
     arrays = dict(np.load(REFERENCE / f"{name}.npz"))
     pictures = [arrays[key] for key in sorted(arrays) if key.startswith("picture_")]
-    return arrays, pictures, known_cameras(arrays, pictures) if "known_extrinsics" in arrays else ()
-
-
-def known_cameras(arrays, pictures):
-    # The official code counts cx and cy from the corner of the picture, ours from the centre of its first pixel.
-    return [
-        KnownCamera(Intrinsics(picture.shape[1], picture.shape[0], k[0, 0], k[1, 1], k[0, 2] - 0.5, k[1, 2] - 0.5), pose)
-        for picture, k, pose in zip(pictures, arrays["known_intrinsics"], arrays["known_extrinsics"])
-    ]
+    if "known_extrinsics" not in arrays:
+        return arrays, pictures, []
+    return arrays, pictures, known_cameras(arrays["known_extrinsics"], arrays["known_intrinsics"], pictures)
 
 
 def load(path, **options):
@@ -69,19 +59,17 @@ def test_the_converter_keeps_the_optional_parts_of_the_official_checkpoint(tmp_p
     assert hashlib.sha256(path.read_bytes()).hexdigest() == MANIFEST["models"]["optional_parts"]
 
 
-def test_depth_is_that_of_the_official_code(case):
-    _, expected, predictions = case
-    found = np.stack([prediction.depth for prediction in predictions])[: len(expected["depth"])]
-    assert worst_error("depth", found, expected["depth"]) <= BOUND
-    assert rms_error("depth", found, expected["depth"]) <= RMS_BOUND
+def is_official(options, expected, found, names):
+    for name in names:
+        errors, bounds = errors_of(name, found[name], expected[name]), bounds_of(name, options["rays"])
+        assert errors[0] <= bounds[0] and errors[1] <= bounds[1], (name, errors)
 
 
-def test_cameras_are_those_of_the_official_code(case):
-    _, expected, predictions = case
-    assert worst_error("extrinsics", np.stack([p.extrinsics for p in predictions]), expected["extrinsics"]) <= BOUND
-    k = np.array([[[p.intrinsics.fx, p.intrinsics.cx], [p.intrinsics.fy, p.intrinsics.cy]] for p in predictions])
-    wanted = np.stack([expected["intrinsics"][:, [0, 0], [0, 2]], expected["intrinsics"][:, [1, 1], [1, 2]]], axis=1)
-    assert worst_error("intrinsics", k, wanted) <= BOUND
+def test_depth_and_cameras_are_those_of_the_official_code(case):
+    options, expected, predictions = case
+    found = arrays_of(predictions)
+    found["depth"] = found["depth"][: len(expected["depth"])]
+    is_official(options, expected, found, ("depth", "extrinsics", "intrinsics"))
 
 
 def test_gaussians_are_those_of_the_official_code(case):
@@ -90,12 +78,8 @@ def test_gaussians_are_those_of_the_official_code(case):
         assert all(prediction.gaussians is None for prediction in predictions)
         return
     assert {prediction.gaussians.kind for prediction in predictions} == {DepthKind.RELATIVE_DEPTH}
-    for name in GAUSSIANS:
-        found = np.concatenate([getattr(prediction.gaussians, name) for prediction in predictions])[:: options["gaussian_stride"]]
-        if name == "rotations":  # q and -q are one rotation
-            found = np.where((found * expected[name]).sum(axis=1, keepdims=True) < 0.0, -found, found)
-        assert worst_error(name, found, expected[name]) <= GAUSSIAN_BOUND, name
-        assert rms_error(name, found, expected[name]) <= (ILL_CONDITIONED_RMS if options["rays"] else RMS_BOUND), name
+    found = arrays_of(predictions)
+    is_official(options, expected, {name: found[name][:: options["gaussian_stride"]] for name in GAUSSIANS}, GAUSSIANS)
 
 
 def test_kind_of_depth_follows_the_cameras(case):

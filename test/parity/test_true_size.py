@@ -48,6 +48,15 @@ def test_poses_by_rays_are_the_official_ones(capsys):
     assert result.stdout.count("seed") == 3
 
 
+@pytest.mark.timeout(3600)
+def test_rays_known_cameras_and_gaussians_of_the_giant_are_the_official_ones(capsys):
+    result = run_script("family_parity.py")
+    with capsys.disabled():
+        print(result.stdout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "ray_pose" in result.stdout and "known_gaussians" in result.stdout and "opacities" in result.stdout
+
+
 def test_reference_tensors_are_made_anew_the_same(tmp_path):
     result = run_script("make_reference.py", tmp_path)
     assert result.returncode == 0, result.stderr

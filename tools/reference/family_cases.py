@@ -10,6 +10,7 @@ import numpy as np
 import official
 import official_family
 import official_views
+from family_comparison import GAUSSIANS
 from numpy.typing import NDArray
 
 from depth_anything_ros.convert.seeded import SEEDED_COMPLETE, SEEDED_METRIC
@@ -47,6 +48,10 @@ CASES = {
     "nested_everything": Case((LANDSCAPE,) * 3, cameras=True, rays=True, gaussians=True, pair=True),
 }
 
+TRUE_SIZE_RESOLUTION = 168
+TRUE_SIZE_CASES = {name: CASES[name] for name in ("ray_pose", "known_gaussians")}
+"""Those that DA3-GIANT is put through at its true size; its pictures are larger than the sizes here."""
+
 
 def known_cameras(count: int) -> official_family.Cameras:
     """Cameras on an arc, metres, each turned a little; of eleven, two stand far off, so that robust alignment leaves them out."""
@@ -74,7 +79,7 @@ def write(folder: Path, seed: int) -> None:
         net = pair if case.pair else complete
         found = official_family.inference(net, x, known, rays=case.rays, gaussians=case.gaussians, seed=CHOICE_SEED)
         found["depth"] = found["depth"][: case.kept_views]
-        for part in official_family.GAUSSIANS if case.gaussians else ():
+        for part in GAUSSIANS if case.gaussians else ():
             found[part] = found[part][:: case.gaussian_stride]
         given = {f"picture_{number:02}": shot for number, shot in enumerate(shots)}
         if cameras is not None:

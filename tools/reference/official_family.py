@@ -17,6 +17,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import official
 import torch
+from family_comparison import GAUSSIANS
 from numpy.typing import NDArray
 from torch import nn
 
@@ -32,7 +33,6 @@ from depth_anything_3.utils import pose_align  # noqa: E402
 from depth_anything_ros.convert.hyper_parameters import HyperParameters  # noqa: E402
 
 METHOD = "upper_bound_resize"
-GAUSSIANS = ("means", "scales", "rotations", "harmonics", "opacities")
 _RAY_SAMPLES, _RAY_SAMPLE, _MOST_INLIERS = 100, 8, 8000
 
 

@@ -32,9 +32,9 @@ ggml_tensor* class_tokens(Graph& g, ggml_tensor* x, const Sequence& sequence) {
     return ggml_view_2d(g.context, x, x->ne[0], sequence.views, sequence.tokens() * x->nb[1], 0);
 }
 
-// tokens: [channels, views], patches: [channels, patches, views]; a sequence.
+// tokens: [channels, views], rows at any distance; patches: [channels, patches, views]; a sequence.
 ggml_tensor* joined(Graph& g, ggml_tensor* tokens, ggml_tensor* patches, const Sequence& sequence) {
-    ggml_tensor* first = ggml_reshape_3d(g.context, tokens, tokens->ne[0], 1, sequence.views);
+    ggml_tensor* first = ggml_view_3d(g.context, tokens, tokens->ne[0], 1, sequence.views, tokens->nb[1], tokens->nb[1], 0);
     ggml_tensor* all = ggml_concat(g.context, first, patches, 1);
     return ggml_reshape_2d(g.context, all, all->ne[0], sequence.tokens() * sequence.views);
 }
