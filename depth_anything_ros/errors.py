@@ -58,6 +58,11 @@ class CancelledError(DepthAnythingError):
     """A running `Engine.infer` was ended by `Engine.cancel` (code ``engine.cancelled``)."""
 
 
+def described(error: Exception) -> str:
+    """For people: the text of one of ours, else what it is, since the texts of others seldom make sense alone."""
+    return str(error) if isinstance(error, DepthAnythingError) else f"unexpected {type(error).__name__}: {error}"
+
+
 _CLASSES: dict[str, type[DepthAnythingError]] = {
     "model": ModelError,
     "device": DeviceError,

@@ -17,11 +17,11 @@ from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.calibration import Match
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.picture import Picture, PictureMaker
-from depth_anything_ros.ros.scale_state import scale_status
+from depth_anything_ros.ros.scale_state import scale_status, state_of_frame
 from depth_anything_ros.ros.timing import timing_array
 from depth_anything_ros.ros.topics import SCALE, TIMING, messages_of, wanted_products
 from depth_anything_ros.scale.tracker import ScaleState, ScaleTracker
-from depth_anything_ros.types import InfersDepth, Prediction
+from depth_anything_ros.types import InfersDepth, Prediction, Products
 
 NODE_NAME = "depth_anything"
 
@@ -113,7 +113,7 @@ class CameraReplay:
         started = time.perf_counter()
         make, picture, options = self._messages.make, inferred.picture, self._options
         products = self._finisher.finish(picture.frame, inferred.prediction, options.processing, self._wanted)
-        yield from self._scale(inferred)
+        yield from self._scale(inferred, products)
         for name, build in messages_of(make, products, picture.header, picture.view.lens, options.depth_encoding).items():
             if name in self._topics:
                 yield self._output(name, inferred, build())
@@ -128,11 +128,13 @@ class CameraReplay:
         wanted = WantedProducts(confidence=False, sky_mask=False, points=False)
         self._finisher.finish(inferred.picture.frame, inferred.prediction, self._options.processing, wanted)
 
-    def _scale(self, inferred: Inferred) -> Iterator[Output]:
+    def _scale(self, inferred: Inferred, products: Products) -> Iterator[Output]:
         """`depth/scale`, when it tells more than another age."""
-        if self._tracker is None or SCALE not in self._topics:
+        tracker = self._tracker
+        state = state_of_frame(products, self._options.processing, watched=tracker is not None) or (tracker and tracker.state())
+        if SCALE not in self._topics or state is None:
             return
-        state, header, make = self._tracker.state(), inferred.picture.header, self._messages.make
+        header, make = inferred.picture.header, self._messages.make
         if self._told is None or replace(state, age=None) != replace(self._told, age=None):
             self._told = state
             status = scale_status(make, f"{NODE_NAME}: scale", header.frame_id, state)

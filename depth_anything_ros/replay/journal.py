@@ -90,7 +90,10 @@ class Journal:
         return {int(folder.name): result_of(read_metadata(folder)["custom_data"]) for folder in sorted(folders)}
 
     def assemble(self, plan: Plan, summary: str) -> None:
-        """Make the output of all segments: their files become the parts of one bag, without being copied. summary: kept in its metadata."""
+        """Make the output of all segments: their files become the parts of one bag, without being copied. summary: kept in its metadata.
+
+        Raises OptionError, and forgets the work, when no segment holds a message.
+        """
         self._bag.mkdir(exist_ok=True)
         parts = []
         for segment in plan.segments:
@@ -102,6 +105,13 @@ class Journal:
                 if not target.exists():  # it may have got there before a kill
                     (folder / name).rename(target)
                 parts.append((metadata, target.name))
+        if not parts:
+            self.discard()
+            raise OptionError(
+                "option.range",
+                "Nothing came of the topics that were asked for: without metres there is only relative/*, with them depth/* and points. "
+                "Ask for others (--outputs, --keep), or have metres (scale.source).",
+            )
         note = json.dumps({"identity": self._identity, "summary": json.loads(summary)})
         write_metadata(self._bag, merged_metadata(parts, {NOTE: note}))
         self._bag.rename(self.output)

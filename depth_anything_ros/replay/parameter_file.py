@@ -14,6 +14,8 @@ from depth_anything_ros.errors import OptionError
 from depth_anything_ros.ros.parameters import TABLE, Entry, NodeOptions, options_from
 
 _VALUES_KEY = "ros__parameters"
+_BOOLEANS = {"y": True, "yes": True, "on": True, "n": False, "no": False, "off": False}
+"""Words of YAML 1.1, which ROS 2 reads, and which are text in 1.2."""
 _OTHERS = re.compile(r"use_sim_time|start_type_description_service|qos_overrides\..*")
 """Parameters that every node has, without meaning here."""
 
@@ -92,6 +94,9 @@ def _flat(values: Mapping[Any, Any], prefix: str) -> dict[str, Any]:
 def _typed(entry: Entry, value: Any) -> Any:
     """The value, if its type is the parameter's; rclpy is as strict (a whole number is no float)."""
     wanted = type(entry.default)
-    if type(value) is wanted or (entry.choices and isinstance(value, (str, bool, float))):
+    if wanted is bool and isinstance(value, str):
+        value = _BOOLEANS.get(value.lower(), value)
+    fits = type(value) is wanted and not (wanted is list and not all(isinstance(one, str) for one in value))
+    if fits or (entry.choices and isinstance(value, (str, bool, float))):
         return value
     raise OptionError("option.range", f"{entry.name} {value!r} must be of type {wanted.__name__}, such as {entry.default!r}.")

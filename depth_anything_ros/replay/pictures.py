@@ -81,8 +81,6 @@ class PictureSource:
         self._pictures.close()
 
     def _read_calibration(self, options: SourceOptions) -> Calibration | None:
-        if options.k is not None and options.calibration is not None:
-            raise OptionError("option.range", "Give --k or --calibration, not both.")
         if options.calibration is not None:
             return read_calibration(options.calibration)
         if options.k is None:

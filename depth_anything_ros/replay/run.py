@@ -154,7 +154,8 @@ def _identity(source: SourceOptions, options: ReplayOptions, model: Path) -> dic
         "recording": _state(source.path.expanduser().absolute()),
         "model": _state(model),
         "metric model": _state(Path(options.node.metric_model)) if options.node.metric_model else "",
-        **{name: str(value) for name, value in asdict(source).items() if name != "path"},
+        "calibration": _state(source.calibration.expanduser().absolute()) if source.calibration is not None else "",
+        **{name: str(value) for name, value in asdict(source).items() if name not in ("path", "calibration")},
         **{f"parameter {name}": str(value) for name, value in node.items()},
         **{f"option {name}": str(value) for name, value in asked.items()},
     }

@@ -9,8 +9,6 @@ from depth_anything_ros.ros.topics import COLOR, COLOR_COMPRESSED, POINTS, topic
 from depth_anything_ros.types import ModelInfo
 
 _TF = ("/tf", "/tf_static")
-_DERIVED = (POINTS, COLOR, COLOR_COMPRESSED)
-"""Large, and easily made from the rest."""
 _NONE, _ALL = ("none",), ("all",)
 _ASKED_FOR = {POINTS, COLOR, COLOR_COMPRESSED}
 """Large, or for people: written when they are named."""

@@ -27,7 +27,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What the recording is, and what pictures alone do not say."""
+    """What the recording is, and what pictures alone do not say. Raises OptionError for two cameras."""
 
     path: Path
     k: tuple[float, float, float, float] | None = None
@@ -36,6 +36,10 @@ class SourceOptions:
     """File of ``camera_calibration``."""
     rate: float | None = None
     """Pictures per second; None takes the video's own, and 10 for a folder."""
+
+    def __post_init__(self) -> None:
+        if self.k is not None and self.calibration is not None:
+            raise OptionError("option.range", "Give --k or --calibration, not both.")
 
 
 class Source(Protocol):

@@ -47,11 +47,14 @@ class Cameras:
         return self._room is None or self._room.alive
 
     def start(self) -> None:
+        for stream in self._streams:
+            stream.count_anew()
         self._room = EngineRoom(self._streams, self._engine.cancel, self._nice)
         self._room.start()
 
     def stop(self) -> bool:
         """End the frames at work; False if one does not end."""
+        self.take_snapshot(None)
         self.follow_listeners(False)
         room, self._room = self._room, None
         return room is None or room.stop()
@@ -63,7 +66,7 @@ class Cameras:
     def use(self, engine: NodeEngine) -> bool:
         """Go on with another engine, and close the one before. False if a frame of that does not end; it is left behind then."""
         before, self._engine = self._engine, engine
-        ended = self._standing_still(lambda stream: stream.use(engine), before)
+        ended = self._standing_still(lambda stream: stream.use(engine))
         if ended:
             before.close()
         return ended
@@ -88,7 +91,7 @@ class Cameras:
         for stream in self._streams:
             stream.background_failed(text)
 
-    def _standing_still(self, change: Callable[[CameraStream], None], engine: NodeEngine | None = None) -> bool:
+    def _standing_still(self, change: Callable[[CameraStream], None]) -> bool:
         """Apply a change to every stream while no frame is at work."""
         working, room = self.working, self._room
         self._room = None

@@ -14,13 +14,13 @@ from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
 from depth_anything_ros.background import Background
-from depth_anything_ros.errors import DepthAnythingError, ModelError, OptionError
+from depth_anything_ros.errors import DepthAnythingError, ModelError, OptionError, described
 from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.ros import diagnostics, parameters
 from depth_anything_ros.ros.cameras import Cameras
-from depth_anything_ros.ros.engine_switch import WARM_UP_SIZE, EngineSwitch
+from depth_anything_ros.ros.engine_switch import WARM_UP_SIZE, EngineSwitch, to_go_back_to
 from depth_anything_ros.ros.parameters import NodeOptions
-from depth_anything_ros.ros.scale_choice import BACKGROUND_SOURCES
+from depth_anything_ros.ros.scale_choice import check_background
 from depth_anything_ros.ros.scale_tracking import ScaleTracking, background_for
 from depth_anything_ros.ros.services import Services
 from depth_anything_ros.ros.stream import NodeEngine
@@ -48,13 +48,12 @@ class DepthNode(LifecycleNode):
         self._load_engine = load_engine
         self._check_model = check_model
         self._stopping = stopping
-        self._options = self._loaded = parameters.declare(self)
+        self._options = self._configured = self._loaded = parameters.declare(self)
         self._options_stale = False
         self._background: Background[Any] | None = None
         self._transforms = SharedTransforms(self)
         self._cameras: Cameras | None = None
         self._switch = EngineSwitch(self._load)
-        self._switch_problem = ""
         self._active = False
         self._faults = LogThrottle()
         self._own_services = Services(self, lambda: self._cameras if self._active else None, lambda: self._options)
@@ -120,12 +119,17 @@ class DepthNode(LifecycleNode):
         parameters.check_named(options)
         started = time.perf_counter()
         engine = run_interruptibly(lambda: self._load(options), self._stopping)
-        run_interruptibly(lambda: engine.warm_up(*WARM_UP_SIZE), self._stopping, engine.cancel)
-        self._background = background_for(options, self._load_engine, self._background_failed)
-        if self._background is not None:
-            run_interruptibly(self._background.prepare, self._stopping)
-        self._loaded = options
-        self._cameras = Cameras(self, engine, lambda: self._options, self._scale_for)
+        try:
+            run_interruptibly(lambda: engine.warm_up(*WARM_UP_SIZE), self._stopping, engine.cancel)
+            self._background = background_for(options, self._load_engine, self._background_failed)
+            if self._background is not None:
+                run_interruptibly(self._background.prepare, self._stopping)
+            self._cameras = Cameras(self, engine, lambda: self._options, self._scale_for)
+        except BaseException:
+            engine.close()  # `failure` would keep it in memory
+            self._clean_up()
+            raise
+        self._configured = self._loaded = options
         self._tell_ready(engine, f"ready in {time.perf_counter() - started:.1f} s")
 
     def _activate(self) -> None:
@@ -148,6 +152,7 @@ class DepthNode(LifecycleNode):
         if self._background is not None:
             self._background.close()
         self._cameras = self._background = None
+        self._switch = EngineSwitch(self._load)  # what is being loaded is for nobody
 
     # metres
 
@@ -155,7 +160,7 @@ class DepthNode(LifecycleNode):
         return ScaleTracking(self, camera, self._transforms, self._background)
 
     def _background_failed(self, error: Exception) -> None:
-        text = str(error) if isinstance(error, DepthAnythingError) else f"unexpected {type(error).__name__}: {error}"
+        text = described(error)
         if self._faults.passes(text):
             self.get_logger().error(f"Work in the background failed: {text}")
         if self._cameras is not None:
@@ -178,15 +183,17 @@ class DepthNode(LifecycleNode):
         """Have the engine that the parameters ask for; when it cannot be had, go back to those of the one at work."""
         try:
             ready = self._switch.poll(self._options, self._loaded)
-        except DepthAnythingError as error:
-            self._switch_problem = f"still running {self._loaded.model}: {error}"
-            self.get_logger().error(f"Cannot load another model; {self._switch_problem}")
-            names = ("model", "device", "threads", "resolution")
-            self.set_parameters([Parameter(name, value=getattr(self._loaded, name)) for name in names])
+        except Exception as error:  # noqa: BLE001 - a front door: the engine at work goes on
+            self._switch.problem = f"still running {self._loaded.model}: {described(error)}"
+            trace = "" if isinstance(error, DepthAnythingError) else f"\n{traceback.format_exc()}"
+            self.get_logger().error(f"Cannot load another model; {self._switch.problem}{trace}")
+            back = to_go_back_to(self._loaded, self._options)
+            result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in back.items()])
+            if not result.successful:
+                self.get_logger().error(f"The parameters do not go back to it: {result.reason}")
             return
         if ready is not None:
             self._loaded, engine = ready
-            self._switch_problem = ""
             if not cameras.use(engine):
                 self.get_logger().error("The frame at work does not end; leaving it and its model behind.")
             self._tell_ready(engine, "taken over")
@@ -196,7 +203,8 @@ class DepthNode(LifecycleNode):
     def _judge_parameters(self, changes: list[Parameter]) -> SetParametersResult:
         try:
             options = parameters.read(self, changes)
-            self._check_source(options)
+            if self._cameras is not None:
+                check_background(options, self._configured)
             if options.model != self._options.model:
                 parameters.check_named(options)
                 self._check_model(options.model)
@@ -204,16 +212,6 @@ class DepthNode(LifecycleNode):
             return SetParametersResult(successful=False, reason=str(error))
         self._options_stale = True  # for Humble, which cannot tell when the values are set: the next tick reads them
         return SetParametersResult(successful=True)
-
-    def _check_source(self, wanted: NodeOptions) -> None:
-        """The networks that work in the background are loaded at configure only."""
-        source = wanted.processing.scale_source
-        if self._cameras is None or source not in BACKGROUND_SOURCES:
-            return
-        if source != self._loaded.processing.scale_source:
-            raise OptionError("option.range", f"scale.source {source} wants a network of its own, which is loaded at start: set it there.")
-        if source == "odometry" and wanted.model != self._loaded.model:
-            raise OptionError("option.range", "scale.source odometry looks with the model of the start: set another one there.")
 
     def _read_parameters(self) -> None:
         self._options_stale = False
@@ -241,7 +239,7 @@ class DepthNode(LifecycleNode):
         )
         if self._switch.loading:
             state += f", loading {self._switch.loading}"
-        statuses = [diagnostics.engine_status(name, state, info, str(self.failure or self._switch_problem))]
+        statuses = [diagnostics.engine_status(name, state, info, str(self.failure or self._switch.problem))]
         if self._cameras is not None and self._active:
             statuses += self._cameras.statuses(name)
         message = DiagnosticArray(status=statuses)

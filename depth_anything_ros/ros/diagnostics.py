@@ -17,12 +17,15 @@ from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.types import ModelInfo
 
 _OUTDATED = 5.0
-"""Seconds after which a rejected or failed frame no longer colours the health."""
+"""Seconds after which a rejected or failed frame no longer colours the health, and without a picture after which that does."""
 
 
 @dataclass
 class Health:
-    """What happened since activation. Written by the executor's and the worker's thread, hence the lock."""
+    """What happened since activation, reset or the last change of the model.
+
+    Written by the executor's and the worker's thread, hence the lock.
+    """
 
     received: int = 0
     processed: int = 0
@@ -35,6 +38,8 @@ class Health:
     trouble: str = ""
     """Text of the last rejected or failed frame."""
     _trouble_at: float = -1e9
+    _heard_at: float = field(default_factory=time.monotonic)
+    """When a picture came the last time, or none could, since the camera was not subscribed."""
     _trouble_level: bytes = DiagnosticStatus.OK
     _infer_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=256))
     _ages: deque[float] = field(default_factory=lambda: deque(maxlen=256))
@@ -44,6 +49,7 @@ class Health:
     def count_received(self) -> None:
         with self._lock:
             self.received += 1
+            self._heard_at = time.monotonic()
 
     def count_unheard(self) -> None:
         with self._lock:
@@ -99,9 +105,12 @@ class Health:
         if now - self._trouble_at < _OUTDATED:
             return self._trouble_level, self.trouble
         if not subscribed:
+            self._heard_at = now
             return DiagnosticStatus.OK, "idle: no output has a subscriber"
         if not self.received:
             return DiagnosticStatus.WARN, "no picture has come yet"
+        if now - self._heard_at > _OUTDATED:
+            return DiagnosticStatus.WARN, f"no picture has come for {now - self._heard_at:.0f} s"
         if self.processed and self.calibration_problem:
             return DiagnosticStatus.WARN, self.calibration_problem
         return DiagnosticStatus.OK, "running"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from depth_anything_ros.ros.parameter_entry import Value
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.stream import NodeEngine
 from depth_anything_ros.worker import BackgroundTask
@@ -17,6 +18,8 @@ class EngineSwitch:
     def __init__(self, load: Callable[[NodeOptions], NodeEngine]) -> None:
         """load: raises what makes a model unusable."""
         self._load = load
+        self.problem = ""
+        """Why the last engine could not be had, for people; empty when it could."""
         self._task: BackgroundTask[NodeEngine] | None = None
         self._loading: NodeOptions | None = None
         self._refused: object = None
@@ -44,7 +47,7 @@ class EngineSwitch:
         self._loading = self._task = None
         self._refused = options.engine
         engine = task.result()
-        self._refused = None
+        self._refused, self.problem = None, ""
         if options.engine == wanted.engine:
             return options, engine
         engine.close()  # meanwhile another one is wanted
@@ -54,3 +57,11 @@ class EngineSwitch:
         engine = self._load(options)
         engine.warm_up(*WARM_UP_SIZE)
         return engine
+
+
+def to_go_back_to(running: NodeOptions, wanted: NodeOptions) -> dict[str, Value]:
+    """Parameters by name that ask for the engine at work again, where they ask for one that cannot be had."""
+    values: dict[str, Value] = {name: getattr(running, name) for name in ("model", "device", "threads", "resolution")}
+    if wanted.pair != running.pair:
+        values["scale.source"] = running.processing.scale_source
+    return values

@@ -85,7 +85,7 @@ def _run(
     from rclpy.exceptions import ParameterException
     from rclpy.logging import get_logger
 
-    from depth_anything_ros.errors import OptionError
+    from depth_anything_ros.errors import DepthAnythingError, OptionError
     from depth_anything_ros.ros.depth_node import NODE_NAME, DepthNode
     from depth_anything_ros.ros.middleware import middleware
 
@@ -98,6 +98,9 @@ def _run(
             return OptionError.exit_code
         try:
             return _spin(node, stopping)
+        except DepthAnythingError as error:
+            get_logger(NODE_NAME).fatal(f"Cannot go on: {error}")
+            return error.exit_code
         finally:
             node.release()
             node.destroy_node()

@@ -17,7 +17,7 @@ class Outputs:
     """Made, adapted and destroyed on the executor's thread; `listened` and `publish` may be called from others."""
 
     def __init__(self, node: Node, camera: str, info: ModelInfo) -> None:
-        """camera: sub-namespace of the topics, empty for none."""
+        """camera: sub-namespace of the topics, empty for none. Raises OptionError for QoS overrides that cannot be."""
         self._node = node
         self._prefix = f"{camera}/" if camera else ""
         self._publishers: dict[str, Any] = {}
@@ -31,9 +31,10 @@ class Outputs:
         for topic, kind in wanted.items():
             if topic not in self._publishers:
                 profile = qos.latched_output() if topic == SCALE else qos.output()
-                self._publishers[topic] = self._node.create_publisher(
-                    CLASSES[kind], self._prefix + topic, profile, qos_overriding_options=qos.overrides()
-                )
+                name = self._prefix + topic
+                with qos.told_of(name):
+                    publisher = self._node.create_publisher(CLASSES[kind], name, profile, qos_overriding_options=qos.overrides())
+                self._publishers[topic] = publisher
 
     def listened(self) -> frozenset[str]:
         """Topics (without the camera's name) that have a subscriber now."""

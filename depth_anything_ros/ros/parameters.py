@@ -170,9 +170,14 @@ def declare(node: Node) -> NodeOptions:
 
 def read(node: Node, changes: Iterable[Parameter] = ()) -> NodeOptions:
     """Options of a node as they are, or as they would be after `changes` (parameters of other owners are skipped)."""
-    values = {entry.name: node.get_parameter(entry.name).value for entry in TABLE}
+    values = values_of(node)
     values.update({change.name: change.value for change in changes if change.name in values})
     return options_from({name: list(value) if isinstance(value, (list, tuple)) else value for name, value in values.items()})
+
+
+def values_of(node: Node) -> dict[str, Value]:
+    """What the parameters of the table are now, in words that every reader of YAML takes (see `_spelled`)."""
+    return {entry.name: _spelled(entry, node.get_parameter(entry.name).value) for entry in TABLE}
 
 
 def _camera_names(names: Value) -> tuple[str, ...]:

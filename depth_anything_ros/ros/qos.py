@@ -5,8 +5,14 @@ Every call gives a fresh profile, since rclpy writes the overrides into the one 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rclpy.exceptions import ParameterException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+
+from depth_anything_ros.errors import OptionError
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
@@ -51,6 +57,15 @@ def output() -> QoSProfile:
 def overrides() -> QoSOverridingOptions:
     """Declares ``qos_overrides.<topic>.<publisher|subscription>.<policy>`` for history, depth and reliability."""
     return QoSOverridingOptions.with_default_policies()
+
+
+@contextmanager
+def told_of(topic: str) -> Iterator[None]:
+    """About making a publisher or subscription with `overrides`: raises OptionError ``option.range`` for one that cannot be."""
+    try:
+        yield
+    except (RuntimeError, ParameterException) as error:
+        raise OptionError("option.range", f"qos_overrides of the topic {topic}: {str(error).rstrip('.')}.") from error
 
 
 def silent_about_mismatch() -> SubscriptionEventCallbacks:

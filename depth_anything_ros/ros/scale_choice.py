@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from depth_anything_ros.errors import OptionError
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.scale_readings import OdometryReadings, RangeReadings, Readings, ground_by_tf, pose_by_tf
 from depth_anything_ros.ros.transform_tree import Transforms
@@ -61,3 +62,14 @@ def background_options(options: NodeOptions) -> NodeOptions | None:
     model = options.metric_model if options.processing.scale_source == "metric_model" else options.model
     alone = replace(options.processing, scale_source="model")
     return replace(options, model=model, metric_model="", threads=options.scale.background_threads, processing=alone)
+
+
+def check_background(wanted: NodeOptions, configured: NodeOptions) -> None:
+    """Raises OptionError ``option.range`` where options want a network beside the first one that was not loaded at configure."""
+    source = wanted.processing.scale_source
+    if source not in BACKGROUND_SOURCES:
+        return
+    if source != configured.processing.scale_source:
+        raise OptionError("option.range", f"scale.source {source} wants a network of its own, which is loaded at start: set it there.")
+    if source == "odometry" and wanted.model != configured.model:
+        raise OptionError("option.range", "scale.source odometry looks with the model of the start: set another one there.")

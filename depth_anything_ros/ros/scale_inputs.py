@@ -8,7 +8,7 @@ from rclpy.node import Node
 
 from depth_anything_ros.ros import qos
 from depth_anything_ros.ros.message_types import message_class
-from depth_anything_ros.ros.scale_readings import Readings
+from depth_anything_ros.ros.scale_readings import Hear, Readings
 
 
 class Inputs:
@@ -22,10 +22,13 @@ class Inputs:
 
     def subscribe(self) -> None:
         if not self._subscriptions:
-            self._subscriptions = [
-                self._node.create_subscription(message_class(kind), topic, hear, qos.sensor_input(), qos_overriding_options=qos.overrides())
-                for topic, (kind, hear) in self._topics.items()
-            ]
+            self._subscriptions = [self._subscribed(topic, kind, hear) for topic, (kind, hear) in self._topics.items()]
+
+    def _subscribed(self, topic: str, kind: str, hear: Hear) -> Any:
+        with qos.told_of(topic):
+            return self._node.create_subscription(
+                message_class(kind), topic, hear, qos.sensor_input(), qos_overriding_options=qos.overrides()
+            )
 
     def unsubscribe(self) -> None:
         for subscription in self._subscriptions:

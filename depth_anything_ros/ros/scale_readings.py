@@ -154,6 +154,8 @@ class OdometryReadings:
         return between(_pose_of(earlier), _pose_of(later), share) @ robot_from_camera
 
     def _add(self, odometry: Any) -> None:
+        if not np.isfinite(_pose_of(odometry)).all():
+            return  # a filter that has diverged
         with self._lock:
             if self._kept and stamp_ns(odometry.header.stamp) < stamp_ns(self._kept[-1].header.stamp):
                 self._kept.clear()  # a bag's next loop

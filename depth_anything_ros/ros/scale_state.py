@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from depth_anything_ros.pipeline import ProcessingOptions
 from depth_anything_ros.ros.messages import MakeMessage
 from depth_anything_ros.scale.tracker import ScaleState
+from depth_anything_ros.types import DepthKind, Products, Scale
 
 SCALE_KEYS = ("known", "source", "value", "shift", "age_s", "spread", "accepted", "rejected", "jumps", "reason")
 _OK, _WARN = b"\0", b"\1"
+
+
+def state_of_frame(products: Products, options: ProcessingOptions, *, watched: bool) -> ScaleState | None:
+    """What a frame says of its own metres, or lack of them; None where they are those of a source that is watched over time.
+
+    watched: whether `scale.source` is such a source. It is not asked about frames that are in metres already.
+    """
+    source, factor, reason = options.scale_source, None, ""
+    if products.prediction.kind is DepthKind.METRIC:
+        factor = products.prediction.scale_factor or 1.0
+        if source != "model":
+            source, reason = "model", f"scale.source {source} is not used: the model gives metres itself"
+    elif watched:
+        return None
+    elif products.metric:
+        factor = options.scale_value
+    else:
+        kind = products.prediction.kind.value
+        reason = f"the model gives {kind}; a metric model wants camera_info or focal, any other a scale.source that fits"
+    scale, spread = (None, None) if factor is None else (Scale(factor), 0.0)
+    return ScaleState(source, scale, age=None, spread=spread, accepted=0, rejected=0, jumps=0, doubted=0, refusal=reason)
 
 
 def scale_status(make: MakeMessage, name: str, frame_id: str, state: ScaleState) -> Any:

@@ -6,6 +6,7 @@ Made, followed and destroyed on the executor's thread; `scale_of` and `steady` a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,17 +14,17 @@ from typing import Any
 from rclpy.node import Node
 
 from depth_anything_ros.background import Background
-from depth_anything_ros.pipeline import ScaleOf, Steady
+from depth_anything_ros.pipeline import ProcessingOptions, ScaleOf, Steady
 from depth_anything_ros.ros.live_messages import make_live
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.scale_choice import background_options, chosen_source
 from depth_anything_ros.ros.scale_inputs import Inputs
-from depth_anything_ros.ros.scale_state import scale_status
+from depth_anything_ros.ros.scale_state import scale_status, state_of_frame
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.transforms import SharedTransforms
 from depth_anything_ros.scale.steady import DepthSteadier
 from depth_anything_ros.scale.tracker import ScaleState, ScaleTracker
-from depth_anything_ros.types import Products, Scale
+from depth_anything_ros.types import Products
 
 
 class ScaleTracking:
@@ -36,8 +37,8 @@ class ScaleTracking:
         self._transforms = transforms
         self._background = background
         self._remarks = LogThrottle(period=math.inf)
-        self._plain: ScaleState | None = None
-        """Where no source is watched: what the last frame had."""
+        self._of_frame: ScaleState | None = None
+        """What the last frame said itself, see `state_of_frame`."""
         self._published: ScaleState | None = None
         self._frame_id = ""
         self._options: NodeOptions | None = None
@@ -56,9 +57,7 @@ class ScaleTracking:
             self._inputs.subscribe()
         elif not listening:
             self._unsubscribe()
-        state = self.state()
-        if state is not None and state.refusal and self._remarks.passes(state.refusal):
-            self._node.get_logger().warning(f"No scale from {state.source}: {state.refusal}.")
+        self._tell(self.state())
 
     def news(self, node_name: str) -> Any | None:
         """A message for `depth/scale`, or None when nothing has changed since the last one but the age."""
@@ -78,6 +77,7 @@ class ScaleTracking:
 
     def reset(self) -> None:
         """Forget the scale and the steadied depth."""
+        self._of_frame = None
         if self._tracker is not None:
             self._tracker.reset()
         if self._steadier is not None:
@@ -100,22 +100,17 @@ class ScaleTracking:
         steadier = self._steadier
         return None if steadier is None else steadier.apply
 
-    def note(self, products: Products) -> None:
-        """What a frame had, for the state where no source is watched."""
+    def note(self, products: Products, options: ProcessingOptions) -> None:
+        """What has come of a frame with the options that it had."""
         self._frame_id = products.frame.frame_id
-        if self._tracker is None and self._options is not None:
-            processing = self._options.processing
-            factor = processing.scale_value if processing.scale_source == "constant" else products.prediction.scale_factor or 1.0
-            why = "" if products.metric else f"the model gives {products.prediction.kind.value}"
-            scale = Scale(factor) if products.metric else None
-            self._plain = ScaleState(processing.scale_source, scale, None if scale is None else 0.0, None, 0, 0, 0, 0, why)
+        self._of_frame = state_of_frame(products, options, watched=self._tracker is not None)
 
     # any thread
 
     def state(self) -> ScaleState | None:
         """How well the scale is known; None before the first frame."""
-        tracker = self._tracker
-        return self._plain if tracker is None else tracker.state()
+        of_frame, tracker = self._of_frame, self._tracker
+        return of_frame if of_frame is not None or tracker is None else tracker.state()
 
     def background_failed(self, text: str) -> None:
         """A job in the background failed; its text becomes the reason for the missing scale."""
@@ -126,6 +121,12 @@ class ScaleTracking:
     def _status(self, node_name: str, state: ScaleState) -> Any:
         return scale_status(make_live, f"{node_name}: scale {self._name}".rstrip(), self._frame_id, state)
 
+    def _tell(self, state: ScaleState | None) -> None:
+        """Log why the source gives nothing: once, whatever numbers the reason holds."""
+        if state is not None and state.refusal and self._remarks.passes(re.sub(r"\d+", "#", state.refusal)):
+            what = state.refusal if state.scale is not None else f"No scale from {state.source}: {state.refusal}"
+            self._node.get_logger().warning(f"{what}.")
+
     def _differs(self, options: NodeOptions) -> bool:
         now = self._options
         return now is None or (now.processing.scale_source, now.scale, now.temporal) != (
@@ -135,7 +136,7 @@ class ScaleTracking:
         )
 
     def _begin(self, options: NodeOptions) -> None:
-        self._options = options
+        self._options, self._of_frame = options, None
         temporal = options.temporal
         self._steadier = DepthSteadier(temporal) if temporal.scale or temporal.depth else None
         source, readings = chosen_source(options, self._transforms.open, self._background)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -13,8 +14,9 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.ros.cameras import Cameras
-from depth_anything_ros.ros.parameters import TABLE, NodeOptions
+from depth_anything_ros.ros.parameters import NodeOptions, values_of
 from depth_anything_ros.ros.snapshot import Snapshot
 
 _PATIENCE = 10.0
@@ -61,24 +63,27 @@ class Services:
     def _reset(self, _: Any, response: Any) -> Any:
         cameras = self._cameras()
         response.success = cameras is not None and cameras.reset()
-        response.message = "all that was seen is forgotten" if response.success else "the node is not active"
+        problem = "the node is not active" if cameras is None else "the frame at work does not end; it was left behind"
+        response.message = "all that was seen is forgotten" if response.success else problem
         return response
 
     async def _take_snapshot(self, _: Any, response: Any) -> Any:
         cameras = self._cameras()
         problem = "the node is not active" if cameras is None else "" if self.enabled else "the node is disabled"
         if cameras is not None and not problem:
-            folder = Path(self._options().snapshot_folder).expanduser() / f"{datetime.now():%Y%m%d_%H%M%S_%f}"
             try:
-                self._snapshot = Snapshot(folder, cameras.names, self._parameters())
-            except OSError as error:
-                problem = f"{folder} cannot be written: {error.strerror}"
+                self._snapshot = self._begun(cameras)
+            except InputError as error:
+                problem = str(error)
             else:
+                folder = self._snapshot.folder
                 cameras.take_snapshot(self._snapshot)
                 self._written, self._deadline = Future(), time.monotonic() + _PATIENCE
                 problem = await self._written
         response.success, response.message = not problem, problem or str(folder)
         return response
 
-    def _parameters(self) -> dict[str, Any]:
-        return {entry.name: self._node.get_parameter(entry.name).value for entry in TABLE}
+    def _begun(self, cameras: Cameras) -> Snapshot:
+        """A snapshot in a folder of its own. Raises InputError when that cannot be made."""
+        above = os.path.expanduser(self._options().snapshot_folder)  # of a user that is not there the ~ stays, unlike pathlib's
+        return Snapshot(Path(above, f"{datetime.now():%Y%m%d_%H%M%S_%f}"), cameras.names, values_of(self._node))

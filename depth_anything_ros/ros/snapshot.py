@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from depth_anything_ros.files import write_file, write_png
+from depth_anything_ros.errors import InputError
+from depth_anything_ros.files import make_folder, write_file, write_png
 from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.types import Products, UInt8Array
 
@@ -20,9 +21,9 @@ class Snapshot:
     """Folder of a snapshot that is asked for. `write` is called on a thread of the engine room, the rest on the executor's."""
 
     def __init__(self, folder: Path, cameras: list[str], parameters: dict[str, Any]) -> None:
-        """parameters: name to value, written at once. Raises OSError."""
+        """parameters: name to value, written at once. Raises InputError ``input.file``."""
         self.folder = folder
-        folder.mkdir(parents=True)
+        make_folder(folder)
         write_file(folder / "parameters.yaml", parameters_yaml(parameters).encode())
         self._lock = threading.Lock()
         self._waiting = set(cameras)
@@ -42,20 +43,28 @@ class Snapshot:
             return f"no picture came from {', '.join(name or 'the camera' for name in sorted(self._waiting))}" if self._waiting else ""
 
     def write(self, camera: str, products: Products, header: Any) -> None:
-        """Raises OSError when the disk refuses; the snapshot ends with that."""
+        """Once for each camera; a frame that was on its way when it was written changes nothing.
+
+        When the disk refuses, that becomes the `problem`: the frame itself went out.
+        """
+        with self._lock:
+            if camera not in self._waiting:
+                return
         try:
             _write(self.folder / camera, products, header)
         except Exception as error:
+            refused = f"{self.folder} cannot be written: {error.strerror}." if isinstance(error, OSError) else str(error)
             with self._lock:
-                self._error = str(error)
-            raise
+                self._error = refused
+            if not isinstance(error, (OSError, InputError)):
+                raise
         finally:
             with self._lock:
                 self._waiting.discard(camera)
 
 
 def _write(folder: Path, products: Products, header: Any) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     frame = products.frame
     write_png(folder / "picture.png", frame.pixels[:, :, ::-1] if frame.bgr else frame.pixels)
     maps = {"depth": products.depth, "confidence": products.confidence, "sky_mask": products.sky_mask}

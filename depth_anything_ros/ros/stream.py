@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
 from depth_anything_ros.engine_room import Desk
-from depth_anything_ros.errors import DepthAnythingError, InputError
+from depth_anything_ros.errors import DepthAnythingError, InputError, described
 from depth_anything_ros.pipeline import Finisher, WantedProducts, predict
 from depth_anything_ros.ros import calibration, diagnostics
 from depth_anything_ros.ros.camera_input import CameraInput
@@ -108,13 +108,16 @@ class CameraStream:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was seen: calibrations, the scale, steadied depth, the range of the colours, counts."""
+        """Forget what was seen: calibrations, the scale, steadied depth, the range of the colours."""
         self._input.reset()
         self._scale.reset()
         self._finisher = Finisher(self._scale_of, self._steady)
-        self._health = diagnostics.Health()
         self._remarks = LogThrottle(period=math.inf)
         self._points_due = 0.0
+
+    def count_anew(self) -> None:
+        """With a new engine room, whose counts begin at 0 too."""
+        self._health = diagnostics.Health()
 
     def destroy(self) -> None:
         self._input.unsubscribe()
@@ -193,25 +196,26 @@ class CameraStream:
             return
         prepared, options = result.prepared, result.prepared.options
         products = self._finisher.finish(prepared.picture.frame, result.prediction, options.processing, result.wanted)
-        self._scale.note(products)
+        self._scale.note(products, options.processing)
         self._outputs.publish(result.topics, products, prepared.picture, options.depth_encoding)
         age = self._age(prepared.picture.header)
         self._health.count_processed(products.timings["infer"], age)
         if result.snapshot is not None:
-            self._snapshot = None
+            if self._snapshot is result.snapshot:  # by now it may be the next wish
+                self._snapshot = None
             result.snapshot.write(self.name, products, prepared.picture.header)
         if TIMING in result.topics:
             self._publish_timing(result, products, time.perf_counter(), age)
 
     def failed(self, error: Exception) -> None:
-        rejected, known = isinstance(error, InputError), isinstance(error, DepthAnythingError)
-        text = str(error) if known else f"unexpected {type(error).__name__}: {error}"
+        rejected, text = isinstance(error, InputError), described(error)
         self._health.count_trouble(text, rejected=rejected)
         if not self._faults.passes(text):
             return
         if rejected:
             self._node.get_logger().warning(f"Picture refused: {text}")
         else:
+            known = isinstance(error, DepthAnythingError)
             trace = "" if known else "\n" + "".join(traceback.format_exception(type(error), error, error.__traceback__))
             self._node.get_logger().error(f"Frame lost: {text}{trace}")
 
@@ -248,7 +252,7 @@ class CameraStream:
     def _note_calibration(self, view: calibration.CameraView) -> None:
         self._health.note_calibration(view.source, view.problem)
         if view.problem:
-            self._remark(f"Calibration from {view.source}: {view.problem}.")
+            self._remark(f"Calibration from {view.source}: {view.problem.rstrip('.')}.")
         elif self._remarks.passes(view.source):
             self._node.get_logger().info(f"Calibration from {view.source}.")
 

@@ -66,8 +66,8 @@ class TransformTree:
             t, q = one.transform.translation, one.transform.rotation
             rotation = np.array([q.x, q.y, q.z, q.w])
             length = np.linalg.norm(rotation)
-            if not np.isfinite(length) or length < 1e-6:
-                continue  # a rotation of no length says nothing
+            if not np.isfinite([length, t.x, t.y, t.z]).all() or length < 1e-6:
+                continue  # NaN, or a rotation of no length, says nothing
             child, parent = one.child_frame_id.lstrip("/"), one.header.frame_id.lstrip("/")
             edge = self._edges.get(child)
             if edge is None or edge.parent != parent:

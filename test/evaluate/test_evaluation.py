@@ -287,6 +287,14 @@ def test_a_bag_without_depth(tmp_path: Path) -> None:
         evaluate(EvaluationOptions(bag, TRUTH))
 
 
+def test_transforms_that_are_no_numbers_are_passed_over() -> None:
+    transforms = TransformTree()
+    for stamp, x in ((0, 1.0), (50, math.nan), (100, 3.0)):
+        message = TYPES.deserialize_cdr(tf_message(stamp, "world", "robot", pose((0.0, 0.0, 0.0), (x, 0.0, 0.0))), KINDS[TF])
+        transforms.add(message, static=False)
+    np.testing.assert_allclose(transforms.lookup("world", "robot", 50)[:3, 3], (2.0, 0.0, 0.0))
+
+
 def test_transforms_between_and_beyond_stamps() -> None:
     transforms = TransformTree()
     for stamp, turn in ((0, 0.0), (100, 1.0)):

@@ -116,6 +116,17 @@ def test_a_calibration_file_without_distortion(tmp_path: Path) -> None:
     assert list(depth_info.k) == [29.0, 0.0, 15.0, 0.0, 29.5, 11.0, 0.0, 0.0, 1.0]
 
 
+def test_another_calibration_in_the_same_file_is_another_camera(tmp_path: Path) -> None:
+    """What was done with the one before does not pass for what this one gives."""
+    camera = tmp_path / "camera.yaml"
+    camera.write_text(CAMERA.format(d="[0.0, 0.0, 0.0, 0.0, 0.0]"))
+    run(folder(tmp_path / "in"), tmp_path / "out", source={"calibration": camera})
+    run(tmp_path / "in", tmp_path / "out", source={"calibration": camera})
+    camera.write_text(camera.read_text().replace("29.5", "31.5"))
+    with pytest.raises(OptionError, match=r"made with calibration .*camera\.yaml"):
+        run(tmp_path / "in", tmp_path / "out", source={"calibration": camera})
+
+
 def test_a_calibration_file_with_distortion(tmp_path: Path) -> None:
     (tmp_path / "camera.yaml").write_text(CAMERA.format(d="[-0.1, 0.01, 0.0, 0.0, 0.0]"))
     assert read_calibration(tmp_path / "camera.yaml") == Calibration(

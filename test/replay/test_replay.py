@@ -23,6 +23,7 @@ from replay_tools import (
     failing_engine,
     image,
     info,
+    metric_engine,
     pixels,
     read,
     run,
@@ -36,6 +37,7 @@ from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.pipeline import ProcessingOptions
 
 DEPTH, DEPTH_INFO, SKY, TIMING = "/cam/depth/image_rect", "/cam/depth/camera_info", "/cam/depth/sky_mask", "/cam/depth/timing"
+SCALE = "/cam/depth/scale"
 STORAGES = ("mcap", "sqlite3")
 
 
@@ -58,7 +60,7 @@ def test_a_thousand_pictures_come_out_exactly(tmp_path: Path, storage: str) -> N
     assert (summary.pictures, summary.processed, summary.passed_over, summary.refused) == (1000, 1000, 0, 0)
     found, put = read(tmp_path / "out"), by_topic(messages)
     assert {topic: found[topic] for topic in put} == put
-    assert set(found) - set(put) == {DEPTH, DEPTH_INFO, SKY, TIMING}
+    assert set(found) - set(put) == {DEPTH, DEPTH_INFO, SKY, TIMING, SCALE}
     times = [time for time, _ in put[IMAGE]]
     for topic in (DEPTH, DEPTH_INFO, SKY, TIMING):
         assert stamps(found[topic]) == [stamp(index) for index in range(1000)]
@@ -159,7 +161,7 @@ def test_a_range_of_time_with_what_was_latched_before(tmp_path: Path) -> None:
 )
 def test_which_recorded_topics_are_kept(tmp_path: Path, keep: tuple[str, ...], kept: set[str]) -> None:
     run(write(tmp_path / "in", camera_messages(4)), tmp_path / "out", keep=keep)
-    assert set(read(tmp_path / "out")) - {DEPTH, DEPTH_INFO, SKY, TIMING} == kept
+    assert set(read(tmp_path / "out")) - {DEPTH, DEPTH_INFO, SKY, TIMING, SCALE} == kept
 
 
 def test_which_outputs_are_written(tmp_path: Path) -> None:
@@ -172,13 +174,45 @@ def test_which_outputs_are_written(tmp_path: Path) -> None:
         "relative/camera_info",
         "depth/confidence",
         "depth/timing",
+        "depth/scale",
         "intrinsics",
         "depth/color",
         "depth/color/compressed",
     )
     assert set(read(tmp_path / "all")) == {f"/cam/{name}" for name in names}
     run(recording, tmp_path / "elsewhere", keep=("none",), namespace="/robot/eye")
-    assert set(read(tmp_path / "elsewhere")) == {f"/robot/eye/depth/{name}" for name in ("image_rect", "camera_info", "sky_mask", "timing")}
+    names = ("image_rect", "camera_info", "sky_mask", "timing", "scale")
+    assert set(read(tmp_path / "elsewhere")) == {f"/robot/eye/depth/{name}" for name in names}
+
+
+def test_nothing_of_what_was_asked_for(tmp_path: Path) -> None:
+    """A relative model gives no cloud: said, and nothing is left that stands in the way of another try."""
+    recording = write(tmp_path / "in", camera_messages(3))
+    with pytest.raises(OptionError, match=r"without metres.*--outputs.*scale\.source"):
+        run(recording, tmp_path / "out", keep=("none",), outputs=("points",), engine=any_view_engine)
+    assert not (tmp_path / "out").exists()
+    run(recording, tmp_path / "out", keep=("none",), outputs=("relative/image",), engine=any_view_engine)
+    assert set(read(tmp_path / "out")) == {"/cam/relative/image"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "processing", "expected"),
+    [
+        (metric_engine, ProcessingOptions(), ("true", "model", "1", "")),
+        (any_view_engine, ProcessingOptions(scale_source="constant", scale_value=2.5), ("true", "constant", "2.5", "")),
+        (metric_engine, ProcessingOptions(scale_source="constant", scale_value=2.5), ("true", "model", "1", "constant is not used")),
+        (any_view_engine, ProcessingOptions(), ("false", "model", "", "relative_depth; a metric model wants camera_info")),
+    ],
+    ids=["metric", "constant", "constant for a metric model", "relative"],
+)
+def test_the_scale_is_told_once_where_it_needs_no_watching(
+    tmp_path: Path, engine: object, processing: ProcessingOptions, expected: tuple[str, str, str, str]
+) -> None:
+    run(write(tmp_path / "in", camera_messages(5)), tmp_path / "out", keep=("none",), engine=engine, node={"processing": processing})
+    (message,) = decoded(read(tmp_path / "out")[SCALE], "diagnostic_msgs/msg/DiagnosticArray")
+    values = {pair.key: pair.value for pair in message.status[0].values}
+    assert (values["known"], values["source"], values["value"]) == expected[:3] and expected[3] in values["reason"]
+    assert (message.header.stamp.sec, message.header.frame_id) == (1_600_000_000, "cam_optical")
 
 
 def test_parameters_are_those_of_the_node(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.types import DepthKind
 
 TRUTH = "/cam/truth"
-COUNT, SIZE, FOCAL = 12, (48, 36), 300.0
+COUNT, SIZE, FOCAL, SEGMENTS = 12, (48, 36), 300.0, 3
 
 
 def inverse_engine(options: NodeOptions) -> FakeEngine:
@@ -134,8 +134,8 @@ def test_what_the_summary_says(page: Page) -> None:
 
 def test_timelines_have_every_frame(page: Page) -> None:
     lines = re.findall(r'<polyline points="([^"]+)"', page.html)
-    # engine, all steps; share of valid depth (this model has no confidence); best factor by the truth
-    assert [len(line.split()) for line in lines] == [COUNT] * 4
+    # engine, all steps; share of valid depth (this model has no confidence); the scale, told by each segment; best factor by the truth
+    assert [len(line.split()) for line in lines] == [COUNT, COUNT, COUNT, SEGMENTS + 1, COUNT]
     xs = [float(point.split(",")[0]) for point in lines[0].split()]
     assert xs == sorted(xs) and len(set(xs)) == COUNT
     assert "engine" in page.text and "share of valid depth" in page.text

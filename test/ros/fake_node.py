@@ -32,7 +32,9 @@ def main() -> int:
 
     def load(options: object) -> FakeEngine:
         time.sleep(wishes.get("load_seconds", 0.0))
-        if "missing" in wishes or "broken" in options.model:
+        if "foreign" in options.model:
+            raise MemoryError("no room for another one")
+        if "missing" in wishes or "broken" in options.model + options.pair:
             raise ModelError("model.missing", f"{options.model}: no such file.")
         if "room" in wishes:
             return room_engine(options.model, wishes["room"])

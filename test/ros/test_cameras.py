@@ -11,11 +11,19 @@ import cv2
 import numpy as np
 import pytest
 import yaml
+from fake_engine import FakeEngine
+from lifecycle_msgs.msg import Transition
 from plyfile import PlyData
 from rcl_interfaces.srv import GetParameters
+from rclpy.lifecycle import TransitionCallbackReturn
 from rig import NodeProcess, Rig, image_message, info_message, values_of
 from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import SetBool, Trigger
+
+from depth_anything_ros.errors import ModelError
+from depth_anything_ros.ros.depth_node import DepthNode
+from depth_anything_ros.ros.middleware import middleware
+from depth_anything_ros.ros.parameters import NodeOptions
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf", "-p", "points.edge_filter:=0.0")
@@ -214,6 +222,69 @@ def test_a_snapshot_that_cannot_be_taken_says_why(rig: Rig, start: Start, tmp_pa
     assert not late.success and "no picture came" in late.message and 5 < time.monotonic() - started < 15
 
 
+def folder_of_length(base: Path, length: int) -> Path:
+    """A folder whose whole name has so many bytes."""
+    path = str(base)
+    while rest := length - len(path):
+        path += "/" + "n" * (rest - 1 if rest <= 200 else min(200, rest - 3))
+    return Path(path)
+
+
+@pytest.mark.parametrize("longest", ["parameters.yaml", "front/picture.png"])
+def test_a_disk_that_refuses_ends_the_snapshot_only(rig: Rig, start: Start, tmp_path: Path, longest: str) -> None:
+    """The system takes names of up to 4095 bytes: the folder fits, and the file in it does not."""
+    date = len("/20261130_120000_123456")
+    folder = folder_of_length(tmp_path, 4096 - date - len("/" + longest))
+    node = start(*MODEL, "-p", "cameras:=[front]", "-p", "focal:=300.0", "-p", f"snapshot.folder:={folder}")
+    rig.listen("front/depth/image_rect", "/diagnostics")
+    camera = rig.camera("front/image")
+    rig.wait_for_node(camera)
+    client = rig.node.create_client(Trigger, "/depth_anything/snapshot")
+    rig.until(client.service_is_ready)
+    future = client.call_async(Trigger.Request())
+    rig.send_until(lambda: camera.publish(image_message(grey(51), 5)), future.done, 15)
+    assert not future.result().success and longest in future.result().message
+    rig.next(lambda: camera.publish(image_message(grey(51), 6)), "front/depth/image_rect")
+    rig.spin(1.2)
+    values = {key: int(statuses(rig)["camera front"][key]) for key in COUNTS}
+    assert node.running and values["failed"] == values["rejected"] == 0, node.log
+    assert values["received"] == sum(value for key, value in values.items() if key != "received")
+
+
+def test_a_snapshot_ends_with_the_work(rig: Rig, start: Start, tmp_path: Path) -> None:
+    start(*MODEL, "-p", f"snapshot.folder:={tmp_path}")
+    camera = rig.camera()
+    client = rig.node.create_client(Trigger, "/depth_anything/snapshot")
+    rig.until(client.service_is_ready)
+    future = client.call_async(Trigger.Request())
+    rig.wait_for_node(camera)
+    assert rig.change_state(Transition.TRANSITION_DEACTIVATE)
+    rig.until(future.done, 10)
+    assert not future.result().success
+    assert rig.change_state(Transition.TRANSITION_ACTIVATE)
+    rig.spin(1.0)
+    assert camera.get_subscription_count() == 0, "nobody wants a picture any more"
+
+
+def test_counts_add_up_after_a_pause(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "focal:=300.0", seconds=0.2)
+    rig.listen("depth/image_rect", "/diagnostics")
+    camera = rig.camera()
+    for _ in range(2):
+        rig.wait_for_node(camera)
+        for stamp in range(20):
+            camera.publish(image_message(grey(10), stamp))
+            rig.spin(0.02)
+        rig.spin(1.0)
+        assert rig.change_state(Transition.TRANSITION_DEACTIVATE)
+        rig.received["/diagnostics"].clear()
+        assert rig.change_state(Transition.TRANSITION_ACTIVATE)
+    camera.publish(image_message(grey(10), 1))
+    rig.until(lambda: "camera" in statuses(rig), 10)
+    values = {key: int(statuses(rig)["camera"][key]) for key in COUNTS}
+    assert values["received"] <= 1 and sum(values.values()) <= 2
+
+
 @pytest.mark.case(55)
 def test_the_model_is_switched_while_frames_flow(rig: Rig, start: Start) -> None:
     """A metric model gives way to one of relative depth; topics that both have keep their listeners."""
@@ -258,6 +329,64 @@ def test_a_model_that_does_not_load_leaves_the_old_one_at_work(rig: Rig, start: 
     assert node.running and node.log.count("Cannot load another model") == 1
     assert rig.set_parameters({"model": "broken.gguf"}) == "", "the same again, which may have been repaired"
     rig.until(lambda: node.log.count("Cannot load another model") == 2, 20)
+
+
+@pytest.mark.case(55)
+def test_a_load_that_fails_in_any_way_is_survived(rig: Rig, start: Start) -> None:
+    """Memory that is not there, and a pair that cannot be had: `scale.source` goes back with the rest."""
+    node = start(*MODEL, "-p", "metric_model:=broken.gguf", "-p", "scale.source:=constant", "-p", "scale.value:=2.0", info="any_view")
+    rig.listen("depth/image_rect")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    assert rig.set_parameters({"model": "foreign.gguf"}) == ""
+    rig.until(lambda: "unexpected MemoryError: no room for another one" in node.log, 20)
+    assert rig.set_parameters({"scale.source": "model"}) == ""
+    rig.until(lambda: node.log.count("Cannot load another model") == 2, 20)
+    rig.spin(0.5)
+    names = ["model", "scale.source"]
+    values = rig.call(GetParameters, "/depth_anything/get_parameters", names=names).values
+    assert [value.string_value for value in values] == ["fake.gguf", "constant"]
+    (depth,) = rig.next(lambda: camera.publish(image_message(grey(51), 1)), "depth/image_rect")
+    np.testing.assert_allclose(values_of(depth), 2.4, rtol=1e-6)
+
+
+def test_clean_up_forgets_what_is_being_loaded(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, load_seconds=1.0)
+    rig.listen("/diagnostics")
+    assert rig.set_parameters({"model": "small.gguf"}) == ""
+    rig.until(lambda: "loading small.gguf" in statuses(rig).get("engine", {}).get("state", ""), 10)
+    for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
+        assert rig.change_state(transition)
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        assert rig.change_state(transition)
+    rig.spin(1.5)
+    assert "DA3-SMALL" in node.log and "taken over" not in node.log, "one of the two copies is for nobody"
+
+
+def test_what_a_failed_configure_has_loaded_is_given_back(own_domain: None) -> None:
+    engines: list[FakeEngine] = []
+
+    def load(options: NodeOptions) -> FakeEngine:
+        if options.model == "broken.gguf":
+            raise ModelError("model.missing", "broken.gguf: no such file.")
+        engines.append(FakeEngine())
+        return engines[-1]
+
+    parameters = ("model:=a.gguf", "metric_model:=broken.gguf", "scale.source:=metric_model")
+    with middleware(["--ros-args", *(part for one in parameters for part in ("-p", one))]):
+        node = DepthNode(load, lambda _: None, lambda: False)
+        assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+        assert [engine.closed for engine in engines] == [True]
+        node.release()
+        node.destroy_node()
+
+
+@pytest.mark.case(40)
+@pytest.mark.parametrize("override", ["/depth/image_rect.publisher.reliability:=sometimes", "/image.subscription.depth:=few"])
+def test_a_wrong_override_of_qos_ends_the_start_with_its_name(start: Start, override: str) -> None:
+    node = start(*MODEL, "-p", f"qos_overrides.{override}", ready=False)
+    assert node.wait(20) == 2, node.log
+    assert override.partition(".")[0].lstrip("/") in node.log and override.partition(":=")[2] in node.log and "Traceback" not in node.log
 
 
 @pytest.mark.case(54)

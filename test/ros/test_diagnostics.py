@@ -14,7 +14,7 @@ from sensor_msgs.msg import CameraInfo
 
 from depth_anything_ros.convert import seeded
 from depth_anything_ros.models.checkpoint_facts import CHECKPOINT_FACTS, DOUBTFUL
-from depth_anything_ros.ros.diagnostics import engine_status
+from depth_anything_ros.ros.diagnostics import Health, engine_status
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf")
@@ -61,6 +61,26 @@ def test_without_calibration_the_stream_is_a_warning(rig: Rig, start: Start) -> 
     rig.wait_for_node(camera)
     warning = (DiagnosticStatus.WARN, "no camera_info has come")
     rig.send_until(lambda: camera.publish(image_message(PICTURE, 1)), lambda: latest(rig).get("camera", ())[:2] == warning)
+
+
+def test_a_camera_that_stops_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("depth_anything_ros.ros.diagnostics.time.monotonic", lambda: now[0])
+    health = Health()
+
+    def judged(seconds: float, subscribed: bool = True) -> tuple[bytes, str]:
+        now[0] += seconds
+        status = health.status("camera", "cpu", subscribed, {})
+        return status.level, status.message
+
+    health.count_received()
+    assert judged(4.0) == (DiagnosticStatus.OK, "running")
+    assert judged(4.0) == (DiagnosticStatus.WARN, "no picture has come for 8 s")
+    assert judged(60.0, subscribed=False)[0] == DiagnosticStatus.OK
+    assert judged(4.0) == (DiagnosticStatus.OK, "running"), "none could come meanwhile"
+    assert judged(4.0)[0] == DiagnosticStatus.WARN
+    health.count_received()
+    assert judged(1.0) == (DiagnosticStatus.OK, "running")
 
 
 def test_a_node_without_a_model_is_a_warning(rig: Rig, start: Start) -> None:

@@ -185,6 +185,20 @@ def test_compressed_pictures_follow_the_remapped_topic(rig: Rig, start: Start) -
     assert info.k[0] == 150.0 and np.abs(red_of(values_of(depth) * 2.0) - RED[:, :, 0]).max() < 0.01
 
 
+@pytest.mark.case(47)
+def test_calibration_follows_compressed_pictures_that_are_remapped_by_themselves(rig: Rig, start: Start) -> None:
+    """Their name says where camera_info is, and that the pictures are rectified: P holds, and D does not."""
+    start(*MODEL, "-p", "image_transport:=compressed", "-r", "image/compressed:=/a/image_rect/compressed")
+    rig.listen("depth/camera_info", "rgb/image_rect_color")
+    camera, infos = rig.camera("/a/image_rect/compressed", CompressedImage), rig.camera("/a/camera_info", CameraInfo)
+    rig.wait_for_node(camera, infos)
+    calibration = info_message((64, 48), 7, fx=150.0, fy=150.0)
+    calibration.d, calibration.p[0] = [-0.2, 0.1, 0.0, 0.0, 0.0], 140.0
+    infos.publish(calibration)
+    (info,) = rig.next(lambda: camera.publish(compressed_message(png(RED), 7)), "depth/camera_info")
+    assert info.k[0] == 140.0 and not rig.received["rgb/image_rect_color"]
+
+
 def test_other_encodings_go_to_cv_bridge_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in, since the true one is in no package index. Nothing asks for it at import time."""
 

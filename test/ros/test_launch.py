@@ -197,12 +197,19 @@ def test_examples_for_consumers_name_what_the_node_has() -> None:
     options_from({**{entry.name: entry.default for entry in TABLE}, **node})
     scan = (ROOT / "config" / "depthimage_to_laserscan.yaml").read_text(encoding="utf-8")
     assert set(re.findall(r"depth\w*:=([\w/]+)", scan)) == {"depth/image_rect", "depth/camera_info"} <= topics
+
+
+def test_the_foxglove_layout_has_panels_and_topics_that_are_there() -> None:
+    """Foxglove knows panels by these names, and topics by whole names: it has no namespace that would make others of them."""
+    from fake_engine import METRIC
+
     layout = json.loads((ROOT / "config" / "foxglove.json").read_text(encoding="utf-8"))
     assert set(re.findall(r"\w+!\w+", json.dumps(layout["layout"]))) == set(layout["configById"])
+    assert {panel.partition("!")[0] for panel in layout["configById"]} == {"Image", "3D", "DiagnosticSummary", "Plot"}
     named = set(layout["configById"]["3D!cloud"]["topics"])
     for panel in layout["configById"].values():
         named |= {value for key, value in panel.get("imageMode", {}).items()} | (
             {panel["topicToRender"]} if "topicToRender" in panel else set()
         )
         named |= {path["value"].partition(".")[0] for path in panel.get("paths", [])}
-    assert named <= topics
+    assert named <= {"/diagnostics", "/image", "/camera_info", *(f"/{topic}" for topic in topics_of(METRIC))}

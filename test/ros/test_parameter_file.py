@@ -47,6 +47,7 @@ FILES = {
     "too short": "/*/depth_anything: {ros__parameters: {focal: 7.0}}",
     "of every node": "/**: {ros__parameters: {use_sim_time: true, qos_overrides: {/x: {depth: 3}}, focal: 8.0}}",
     "special numbers": "/**: {ros__parameters: {sky.policy: .inf, autostart: true}}",
+    "words for true and false": "/**: {ros__parameters: {temporal.depth: yes, temporal.scale: On, autostart: no, points.confidence: y}}",
     "quoted": "/**: {ros__parameters: {sky.policy: 'max', rectify: 'off', model: '12'}}",
 }
 
@@ -75,7 +76,7 @@ def test_later_files_win(tmp_path: Path, context: rclpy.Context) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", ["focal: 1", "threads: 1.0", "model: 3", "autostart: 1", "depth.min: near", "threads: 1000", "focal: -1.0"]
+    "values", ["focal: 1", "threads: 1.0", "model: 3", "autostart: 1", "depth.min: near", "threads: 1000", "focal: -1.0", "cameras: [1, 2]"]
 )
 def test_what_the_node_refuses_is_refused(tmp_path: Path, context: rclpy.Context, values: str) -> None:
     file = tmp_path / "parameters.yaml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -9,10 +10,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from box_room import CAMERA
+from nav_msgs.msg import Odometry
 from rig import NodeProcess, Rig, image_message, info_message, values_of
 from room_engine import picture_at
-from room_robot import HEIGHT, UNIT, Robot, cloud, points_of, truth
+from room_robot import HEIGHT, UNIT, Robot, cloud, points_of, stamped, truth
 from sensor_msgs.msg import CameraInfo, PointCloud2
+
+from depth_anything_ros.ros.scale_readings import OdometryReadings
+from depth_anything_ros.ros.transform_tree import TransformTree
+from depth_anything_ros.types import Frame
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=small.gguf")
@@ -143,3 +149,16 @@ def test_each_camera_has_a_scale_of_its_own(rig: Rig, start: Start) -> None:
     assert not rig.received["right/depth/image_rect"]
     (status,) = rig.received["right/depth/scale"][-1].status
     assert status.name.endswith("scale right") and "no scale/scan" in {pair.key: pair.value for pair in status.values}["reason"]
+
+
+def test_odometry_that_is_no_number_is_passed_over() -> None:
+    """As a filter sends it that has diverged; the messages about it count."""
+    tree = TransformTree()
+    readings = OdometryReadings(tree)
+    _, hear = readings.topics["scale/odom"]
+    for stamp, x in ((0, 1.0), (50_000_000, math.nan), (100_000_000, 3.0)):
+        message = stamped(Odometry(child_frame_id="cam_optical"), stamp, "odom")
+        message.pose.pose.position.x, message.pose.pose.orientation.w = x, 1.0
+        hear(message)
+    pose = readings.pose(Frame(np.zeros((2, 2, 3), np.uint8), False, None, 50_000_000, "cam_optical"))
+    np.testing.assert_allclose(pose, [[1, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])

@@ -257,6 +257,9 @@ def test_scale_topic_is_latched_and_in_diagnostics(rig: Rig, start: Start) -> No
     np.testing.assert_allclose(robot.see(0.0), truth(0.0), rtol=1e-5)
     values = robot.scale()
     assert (values["value"], values["known"], values["source"]) == ("0.37", "true", "constant")
+    assert rig.set_parameters({"scale.value": 0.74}) == ""
+    robot.see(0.0)
+    rig.until(lambda: robot.scale()["value"] == "0.74", 5.0)
     late: list[Any] = []
     rig.node.create_subscription(type(rig.received["depth/scale"][0]), "depth/scale", late.append, LATCHED)
     rig.until(lambda: bool(late), 10.0)
@@ -269,7 +272,45 @@ def test_scale_topic_is_latched_and_in_diagnostics(rig: Rig, start: Start) -> No
         return "depth_anything: scale" in statuses
 
     rig.until(reported, 5.0)
-    assert {pair.key: pair.value for pair in statuses["depth_anything: scale"].values}["value"] == "0.37"
+    assert {pair.key: pair.value for pair in statuses["depth_anything: scale"].values}["value"] == "0.74"
+
+
+@pytest.mark.parametrize("source", ["camera_height", "constant"])
+def test_a_metric_model_says_that_its_metres_are_its_own(rig: Rig, start: Start, source: str) -> None:
+    node = start(*MODEL, "-p", f"scale.source:={source}", "-p", "scale.value:=3.0", info="metric")
+    robot = Robot(rig)
+    robot.ready()
+    assert robot.see(0.0) is not None
+    values = robot.scale()
+    assert (values["known"], values["source"], values["value"]) == ("true", "model", "1") and "not used" in values["reason"]
+    assert node.log.count(f"scale.source {source} is not used") == 1
+
+
+def test_a_reason_with_other_numbers_is_no_new_reason(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, "-p", "scale.source:=range", room={"unit": UNIT})
+    robot = Robot(rig)
+    clouds = rig.camera("scale/points", PointCloud2)
+    robot.ready()
+    rig.wait_for_node(clouds)
+    for count in range(30, 36):
+        wild = np.random.default_rng(count).uniform((-1.0, -0.7, 1.0), (1.0, 0.7, 9.0), (count, 3))
+        clouds.publish(cloud(wild, robot.stamp, "cam_optical"))
+        rig.spin(0.3)
+        assert robot.see(0.0) is None
+    assert node.log.count("disagree with the depth's shape") == 1, node.log
+
+
+def test_the_source_of_the_start_can_be_come_back_to(rig: Rig, start: Start) -> None:
+    """Also after another model was loaded meanwhile."""
+    parameters = ("-p", "scale.source:=metric_model", "-p", "metric_model:=metric.gguf")
+    node = start(*MODEL, *parameters, room={"unit": UNIT})
+    assert rig.set_parameters({"scale.source": "constant", "scale.value": 1.0}) == ""
+    assert rig.set_parameters({"model": "other.gguf"}) == ""
+    rig.until(lambda: "taken over" in node.log, 20)
+    assert rig.set_parameters({"scale.source": "metric_model"}) == ""
+    robot = Robot(rig)
+    robot.ready()
+    assert robot.drive(10, until_known=True) is not None
 
 
 def test_sources_that_want_a_network_are_set_at_start(rig: Rig, start: Start) -> None:
