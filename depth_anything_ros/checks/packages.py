@@ -33,6 +33,15 @@ PACKAGES = (
     Package("plyfile", "infer --formats ply", "pip install plyfile"),
 )
 
+_COME_WITH = {"apsw": "rosbags", "backports": "rosbags", "ruamel": "rosbags"}
+
+
+def how_to_get(module: str) -> str:
+    """What to do about a module that cannot be imported; empty for one that is in none of the packages."""
+    top = module.partition(".")[0]
+    wanted = {module, top, _COME_WITH.get(top, "")}
+    return next((package.get for package in PACKAGES if package.module in wanted), "")
+
 
 def installed_version(package: Package) -> str | None:
     """Version, "yes" for what has none, or None when it cannot be imported."""

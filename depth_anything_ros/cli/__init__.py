@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from depth_anything_ros import __version__
-from depth_anything_ros.errors import DepthAnythingError
+from depth_anything_ros.errors import DepthAnythingError, OptionError
 
 VERBS = (
     "infer",
@@ -54,6 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DepthAnythingError as error:
         print(f"depth-anything-ros {parsed.verb}: {error}", file=sys.stderr)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        from depth_anything_ros.checks.packages import how_to_get
+
+        get = how_to_get(error.name or "")
+        if not get:
+            raise
+        print(f"depth-anything-ros {parsed.verb}: {error.name} is not installed, which this verb needs: {get}", file=sys.stderr)
+        return OptionError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
 

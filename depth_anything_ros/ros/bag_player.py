@@ -17,7 +17,7 @@ from rosgraph_msgs.msg import Clock
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.ros.bag_qos import to_offer
 from depth_anything_ros.ros.bag_reader import BagReader
-from depth_anything_ros.ros.message_types import message_class
+from depth_anything_ros.ros.message_classes import message_class
 
 _POLL = 0.02
 """Seconds between looks at the clock, the stop request and new readers."""

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.ros.bag_qos import to_record, to_request
 from depth_anything_ros.ros.bag_writer import BagWriter
-from depth_anything_ros.ros.message_types import message_class
+from depth_anything_ros.ros.message_classes import message_class
 
 _POLL = 0.05
 _QUEUE = 100

@@ -1,10 +1,8 @@
-"""Message types by name: the Python class for the live graph, the definition for a bag."""
+"""Definitions of message types by name, for bags."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,23 +12,10 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typest
 from rosbags.typesys.store import Typestore
 
 from depth_anything_ros.errors import InputError
+from depth_anything_ros.ros.message_classes import TYPE_NAME
 
 NO_DIGEST = "INVALID"
 """How ROS 2 shows the hash of a type that has none."""
-_NAME = re.compile(r"[A-Za-z]\w*(/\w+)+")
-
-
-def message_class(type_name: str) -> type | None:
-    """The class of ``package/msg/Name``, or None when its package is not installed."""
-    if not _NAME.fullmatch(type_name):
-        return None
-    package, _, name = type_name.partition("/")
-    try:
-        module = importlib.import_module(f"{package}.msg")
-    except ImportError:
-        return None
-    found = getattr(module, name.rpartition("/")[2], None)
-    return found if isinstance(found, type) else None
 
 
 def ros2_types() -> Typestore:
@@ -80,7 +65,7 @@ def digest_of(type_name: str, definition: str) -> str:
 def _definition_file(type_name: str) -> Path:
     """share/<package>/msg/<Name>.msg below the prefix where the Python package is installed."""
     package, _, name = type_name.partition("/")
-    specification = importlib.util.find_spec(package) if _NAME.fullmatch(type_name) else None
+    specification = importlib.util.find_spec(package) if TYPE_NAME.fullmatch(type_name) else None
     for prefix in Path((specification.origin if specification else None) or "").parents:
         candidate = prefix / "share" / package / f"{name}.msg"
         if candidate.is_file():

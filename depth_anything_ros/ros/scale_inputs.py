@@ -7,7 +7,7 @@ from typing import Any
 from rclpy.node import Node
 
 from depth_anything_ros.ros import qos
-from depth_anything_ros.ros.message_types import message_class
+from depth_anything_ros.ros.message_classes import message_class
 from depth_anything_ros.ros.scale_readings import Hear, Readings
 
 

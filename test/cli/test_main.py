@@ -57,6 +57,29 @@ def test_errors_are_one_line(
     assert capsys.readouterr().err == "depth-anything-ros infer: the thing is 7; make it 8.\n"
 
 
+@pytest.mark.parametrize("module", ["rosbags.interfaces", "apsw", "rclpy"])
+def test_a_package_that_is_missing_is_named_with_the_way_to_get_it(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: object) -> int:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    monkeypatch.setattr(infer, "run", fail)
+    assert main(["infer", "a.png", "--model", "m", "-o", "out"]) == 2
+    said = capsys.readouterr().err
+    assert f"{module} is not installed" in said and ("setup.bash" if module == "rclpy" else "pip install rosbags") in said
+    assert said.count("\n") == 1
+
+
+def test_a_module_of_nobody_is_a_programming_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(arguments: object) -> int:
+        raise ModuleNotFoundError("No module named 'nobodys'", name="nobodys")
+
+    monkeypatch.setattr(infer, "run", fail)
+    with pytest.raises(ModuleNotFoundError):
+        main(["infer", "a.png", "--model", "m", "-o", "out"])
+
+
 def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupt(arguments: object) -> int:
         raise KeyboardInterrupt

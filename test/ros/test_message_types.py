@@ -7,7 +7,8 @@ from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import CameraInfo
 
 from depth_anything_ros.errors import InputError
-from depth_anything_ros.ros.message_types import message_class, register_installed
+from depth_anything_ros.ros.message_classes import message_class
+from depth_anything_ros.ros.message_types import register_installed
 
 
 def test_class_by_name() -> None:
