@@ -35,12 +35,18 @@ class StreamColours:
     def __init__(self, follow: float = 0.1) -> None:
         self._follow = follow
         self._range: tuple[float, float] | None = None
+        self._unit = (False, False)
 
-    def colourise(self, depth: Float32Array, *, inverse: bool = False, near: float = 0.0, far: float = 0.0) -> UInt8Array:
+    def colourise(
+        self, depth: Float32Array, *, metric: bool = False, inverse: bool = False, near: float = 0.0, far: float = 0.0
+    ) -> UInt8Array:
         """uint8 RGB [H, W, 3] as `colourise` gives it; with `inverse` as `shade` gives it, for maps that are large where it is near.
 
-        near, far: depth at the two ends of the colours; 0 follows the pictures.
+        metric: in metres; the range of other units says nothing about them, so it begins anew. near, far: depth at the two ends of the
+        colours; 0 follows the pictures.
         """
+        if self._unit != (metric, inverse):
+            self._range, self._unit = None, (metric, inverse)
         values = depth if inverse else _nearness(depth)
         # A sixteenth of the pixels is enough for a percentile, and much faster.
         newest = _range(values[::4, ::4], _PERCENTILES)

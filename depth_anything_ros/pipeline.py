@@ -182,7 +182,7 @@ class Finisher:
         projected = time.perf_counter()
         if wanted.color and depth is not None:
             inverse = prediction.kind is DepthKind.RELATIVE_INVERSE_DEPTH and not metric
-            color = self._colours.colourise(depth, inverse=inverse, near=options.color_near, far=options.color_far)
+            color = self._colours.colourise(depth, metric=metric, inverse=inverse, near=options.color_near, far=options.color_far)
         return Products(
             frame=frame,
             prediction=prediction,

@@ -41,6 +41,9 @@ class Health:
     _heard_at: float = field(default_factory=time.monotonic)
     """When a picture came the last time, or none could, since the camera was not subscribed."""
     _trouble_level: bytes = DiagnosticStatus.OK
+    _done_at: float = field(default_factory=time.monotonic)
+    """When a frame was processed the last time, or none could be."""
+    _expired: int = 0
     _infer_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=256))
     _ages: deque[float] = field(default_factory=lambda: deque(maxlen=256))
     _reported: tuple[float, int] = field(default_factory=lambda: (time.monotonic(), 0))
@@ -58,6 +61,7 @@ class Health:
     def count_processed(self, infer_seconds: float, age: float) -> None:
         with self._lock:
             self.processed += 1
+            self._done_at = time.monotonic()
             self._infer_seconds.append(infer_seconds)
             self._ages.append(age)
 
@@ -81,14 +85,18 @@ class Health:
     def _counts(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in ("received", "processed", "rejected", "failed", "unheard")}
 
-    def status(self, name: str, hardware: str, subscribed: bool, facts: Mapping[str, str]) -> DiagnosticStatus:
-        """Status of one camera: rate since the last call, counts, calibration, times. facts: what others know about it."""
+    def status(self, name: str, hardware: str, subscribed: bool, facts: Mapping[str, str], expired: int = 0) -> DiagnosticStatus:
+        """Status of one camera: rate since the last call, counts, calibration, times.
+
+        facts: what others know about it. expired: frames that were too old when their turn came.
+        """
         with self._lock:
             now = time.monotonic()
             since, before = self._reported
             self._reported = (now, self.received)
             rate = (self.received - before) / max(now - since, 1e-3)
-            level, message = self._judged(now, subscribed)
+            level, message = self._judged(now, subscribed, expired > self._expired)
+            self._expired = expired
             values = {
                 "subscribed": str(subscribed),
                 "input_hz": f"{rate:.1f}",
@@ -101,16 +109,18 @@ class Health:
             }
         return _status(name, hardware, level, message, values)
 
-    def _judged(self, now: float, subscribed: bool) -> tuple[bytes, str]:
+    def _judged(self, now: float, subscribed: bool, expiring: bool) -> tuple[bytes, str]:
         if now - self._trouble_at < _OUTDATED:
             return self._trouble_level, self.trouble
         if not subscribed:
-            self._heard_at = now
+            self._heard_at = self._done_at = now
             return DiagnosticStatus.OK, "idle: no output has a subscriber"
         if not self.received:
             return DiagnosticStatus.WARN, "no picture has come yet"
         if now - self._heard_at > _OUTDATED:
             return DiagnosticStatus.WARN, f"no picture has come for {now - self._heard_at:.0f} s"
+        if expiring and now - self._done_at > _OUTDATED:
+            return DiagnosticStatus.WARN, "every picture is older than max_age when its turn comes; compare the clocks of camera and node"
         if self.processed and self.calibration_problem:
             return DiagnosticStatus.WARN, self.calibration_problem
         return DiagnosticStatus.OK, "running"

@@ -73,9 +73,21 @@ TABLE: tuple[Entry, ...] = (
         choices=SKY_POLICIES,
     ),
     Entry("sky.threshold", _PROCESSING["sky_threshold"], "Network value from which a pixel is sky.", False, (1e-6, 1e6)),
-    Entry("confidence.threshold", _PROCESSING["confidence_threshold"], "Depth of lower confidence (0 to 1) is invalid.", False, (0.0, 1.0)),
+    Entry(
+        "confidence.threshold",
+        _PROCESSING["confidence_threshold"],
+        "Depth of lower confidence (0 to 1) is invalid, where the model gives one.",
+        False,
+        (0.0, 1.0),
+    ),
     Entry("points.stride", _PROCESSING["points_stride"], "The cloud takes every n-th pixel of every n-th row.", False, (1, 64)),
-    Entry("points.rate", 0.0, "Most clouds per second; 0 makes one of every frame.", False, (0.0, 1000.0)),
+    Entry(
+        "points.rate",
+        0.0,
+        "Most clouds per second; 0 makes one of every frame. What the network computes is limited by max_rate.",
+        False,
+        (0.0, 1000.0),
+    ),
     Entry("points.max", _PROCESSING["points_max"], "Farthest point of the cloud, metres; 0 is depth.max.", False, (0.0, 1e6)),
     Entry(
         "points.edge_filter",

@@ -10,6 +10,7 @@ import numpy as np
 
 from depth_anything_ros.ros.bag_reader import BagReader
 from depth_anything_ros.ros.message_types import ros2_types
+from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.types import Float32Array, Intrinsics, UInt8Array
 
 _PIXELS = {"rgb8": (np.uint8, 3), "mono8": (np.uint8, 1), "32FC1": (np.float32, 1)}
@@ -50,7 +51,7 @@ class Recording:
 
 
 def stamp_of(message: Any) -> int:
-    return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
+    return stamp_ns(message.header.stamp)
 
 
 def pixels(image: Any) -> Any:

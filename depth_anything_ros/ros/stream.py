@@ -147,9 +147,10 @@ class CameraStream:
 
     def statuses(self, node_name: str) -> list[DiagnosticStatus]:
         facts = {"topic": self._input.picture_topic, "publishers": str(self._input.publishers())}
-        facts.update({key: str(count) for key, count in self._dropped().items()})
+        dropped = self._dropped()
+        facts.update({key: str(count) for key, count in dropped.items()})
         name = f"{node_name}: camera {self.name}".rstrip()
-        health = self._health.status(name, self._engine.info.device, self._input.subscribed, facts)
+        health = self._health.status(name, self._engine.info.device, self._input.subscribed, facts, dropped.get("expired", 0))
         return [health, *self._scale.statuses(node_name)]
 
     def _take(self, message: Any) -> None:

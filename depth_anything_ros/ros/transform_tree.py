@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros.geometry import pose_matrix
+from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.scale.estimate import Refusal
 
 Matrix = NDArray[np.float64]
@@ -73,8 +74,7 @@ class TransformTree:
             if edge is None or edge.parent != parent:
                 edge = self._edges[child] = _Edge(parent)
             edge.static = edge.static or static
-            stamp = int(one.header.stamp.sec) * 1_000_000_000 + int(one.header.stamp.nanosec)
-            edge.add(stamp, (np.array([t.x, t.y, t.z]), rotation / length))
+            edge.add(stamp_ns(one.header.stamp), (np.array([t.x, t.y, t.z]), rotation / length))
 
     def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
         """See `Transforms`: a refusal where no chain of transforms connects the two, None where one does, but not at that time."""

@@ -83,6 +83,22 @@ def test_a_camera_that_stops_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> No
     assert judged(1.0) == (DiagnosticStatus.OK, "running")
 
 
+def test_a_clock_that_is_off_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With max_age nothing comes out then; one that is too old now and then is no reason."""
+    now = [1000.0]
+    monkeypatch.setattr("depth_anything_ros.ros.diagnostics.time.monotonic", lambda: now[0])
+    health = Health()
+    assert health.status("camera", "cpu", False, {}).level == DiagnosticStatus.OK
+    for second in range(8):
+        health.count_received()
+        status = health.status("camera", "cpu", True, {}, expired=second + 1)
+        assert (status.level == DiagnosticStatus.WARN) == ("max_age" in status.message) == (second > 5)
+        now[0] += 1.0
+    health.count_received()
+    health.count_processed(0.1, 0.1)
+    assert health.status("camera", "cpu", True, {}, expired=9).level == DiagnosticStatus.OK
+
+
 def test_a_node_without_a_model_is_a_warning(rig: Rig, start: Start) -> None:
     start(*MODEL, "-p", "autostart:=false", ready=False)
     rig.listen("/diagnostics")

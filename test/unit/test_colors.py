@@ -62,6 +62,15 @@ def test_noise_does_not_flicker() -> None:
     assert change[True] < 0.25 * change[False]
 
 
+def test_metres_do_not_begin_with_the_range_of_relative_depth() -> None:
+    """When the scale becomes known, the same scene has the same colours at once."""
+    scene = np.linspace(1.0, 5.0, 4096, dtype=np.float32).reshape(64, 64)
+    stream = StreamColours()
+    relative = [stream.colourise(scene / np.float32(0.05)) for _ in range(3)][-1]
+    assert np.abs(stream.colourise(scene, metric=True).astype(int) - relative).max() < 8
+    assert np.abs(stream.colourise(scene / np.float32(0.05)).astype(int) - relative).max() < 8, "and back"
+
+
 def test_a_fixed_range_is_the_same_for_every_picture() -> None:
     stream = StreamColours()
     for depth in (np.full((8, 8), 2.0, np.float32), np.linspace(0.5, 9.0, 64, dtype=np.float32).reshape(8, 8)):
