@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -124,7 +125,8 @@ class DepthNode(LifecycleNode):
             self._background = background_for(options, self._load_engine, self._background_failed)
             if self._background is not None:
                 run_interruptibly(self._background.prepare, self._stopping)
-            self._cameras = Cameras(self, engine, lambda: self._options, self._scale_for)
+            scale_for = partial(ScaleTracking, self, transforms=self._transforms, background=self._background)
+            self._cameras = Cameras(self, engine, lambda: self._options, scale_for)
         except BaseException:
             engine.close()  # `failure` would keep it in memory
             self._clean_up()
@@ -154,10 +156,7 @@ class DepthNode(LifecycleNode):
         self._cameras = self._background = None
         self._switch = EngineSwitch(self._load)  # what is being loaded is for nobody
 
-    # metres
-
-    def _scale_for(self, camera: str) -> ScaleTracking:
-        return ScaleTracking(self, camera, self._transforms, self._background)
+    # the engine, and the network in the background
 
     def _background_failed(self, error: Exception) -> None:
         text = described(error)
@@ -165,8 +164,6 @@ class DepthNode(LifecycleNode):
             self.get_logger().error(f"Work in the background failed: {text}")
         if self._cameras is not None:
             self._cameras.background_failed(text)
-
-    # the engine
 
     def _load(self, options: NodeOptions) -> NodeEngine:
         """On a thread of its own: the engine's threads inherit its niceness."""
@@ -187,16 +184,21 @@ class DepthNode(LifecycleNode):
             self._switch.problem = f"still running {self._loaded.model}: {described(error)}"
             trace = "" if isinstance(error, DepthAnythingError) else f"\n{traceback.format_exc()}"
             self.get_logger().error(f"Cannot load another model; {self._switch.problem}{trace}")
-            back = to_go_back_to(self._loaded, self._options)
-            result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in back.items()])
-            if not result.successful:
-                self.get_logger().error(f"The parameters do not go back to it: {result.reason}")
+            if self._switch.refused == self._options.engine:  # else another one is wanted by now
+                self._go_back()
             return
         if ready is not None:
             self._loaded, engine = ready
             if not cameras.use(engine):
                 self.get_logger().error("The frame at work does not end; leaving it and its model behind.")
             self._tell_ready(engine, "taken over")
+
+    def _go_back(self) -> None:
+        """Have parameters that ask for the engine at work."""
+        values = to_go_back_to(self._loaded, self._options)
+        result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
+        if not result.successful:
+            self.get_logger().error(f"The parameters do not go back to {self._loaded.model}: {result.reason}")
 
     # parameters
 

@@ -22,7 +22,8 @@ class EngineSwitch:
         """Why the last engine could not be had, for people; empty when it could."""
         self._task: BackgroundTask[NodeEngine] | None = None
         self._loading: NodeOptions | None = None
-        self._refused: object = None
+        self.refused: object = None
+        """`NodeOptions.engine` of what could not be had, which is not tried again until another one is wanted."""
 
     @property
     def loading(self) -> str:
@@ -32,22 +33,21 @@ class EngineSwitch:
     def poll(self, wanted: NodeOptions, running: NodeOptions) -> tuple[NodeOptions, NodeEngine] | None:
         """To be called a few times a second: the options and the engine that is ready to take over, once there is one.
 
-        wanted: options of the moment. running: those that the engine at work was loaded with. Raises what loading raised; the same is not
-        tried again until another one is wanted.
+        wanted: options of the moment. running: those that the engine at work was loaded with. Raises what loading raised.
         """
         if self._task is None or self._loading is None:
             if wanted.engine == running.engine:
-                self._refused = None
-            elif wanted.engine != self._refused:
+                self.refused = None
+            elif wanted.engine != self.refused:
                 self._loading, self._task = wanted, BackgroundTask(lambda: self._ready(wanted))
             return None
         if not self._task.done():
             return None
         options, task = self._loading, self._task
         self._loading = self._task = None
-        self._refused = options.engine
+        self.refused = options.engine
         engine = task.result()
-        self._refused, self.problem = None, ""
+        self.refused, self.problem = None, ""
         if options.engine == wanted.engine:
             return options, engine
         engine.close()  # meanwhile another one is wanted

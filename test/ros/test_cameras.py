@@ -350,6 +350,19 @@ def test_a_load_that_fails_in_any_way_is_survived(rig: Rig, start: Start) -> Non
     np.testing.assert_allclose(values_of(depth), 2.4, rtol=1e-6)
 
 
+@pytest.mark.case(55)
+def test_a_newer_wish_outlives_a_load_that_fails(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, load_seconds=1.0)
+    assert rig.set_parameters({"model": "broken.gguf"}) == ""
+    rig.spin(0.5)
+    assert rig.set_parameters({"model": "small.gguf"}) == ""
+    rig.until(lambda: "taken over" in node.log, 20)
+    assert node.log.count("Cannot load another model") == 1 and "DA3-SMALL" in node.log
+    rig.spin(0.5)
+    (model,) = rig.call(GetParameters, "/depth_anything/get_parameters", names=["model"]).values
+    assert model.string_value == "small.gguf"
+
+
 def test_clean_up_forgets_what_is_being_loaded(rig: Rig, start: Start) -> None:
     node = start(*MODEL, load_seconds=1.0)
     rig.listen("/diagnostics")
