@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from depth_anything_ros.errors import CancelledError, DepthAnythingError
-from depth_anything_ros.process import prepare_process
+from depth_anything_ros.process import end_with, prepare_process
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.plan import Plan, Segment
 from depth_anything_ros.replay.segment import LoadEngine, SegmentResult, SegmentRunner
@@ -80,12 +80,12 @@ def run_processes(job: Job, segments: Sequence[Segment], advance: Advance, stopp
 
 
 class _Worker:
-    """One process. It ends by itself when this one is gone: then its next word finds nobody."""
+    """One process. It ends with this one: another run must not find it at work on the same segment."""
 
     def __init__(self, context: Any, job: Job, threads: int) -> None:
         self.pipe, theirs = context.Pipe()
         self.segment: Segment | None = None
-        self._process = context.Process(target=_serve, args=(theirs, job, threads), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, job, threads, os.getpid()), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -116,8 +116,9 @@ class _Worker:
         self._process.join()
 
 
-def _serve(pipe: Connection, job: Job, threads: int) -> None:
+def _serve(pipe: Connection, job: Job, threads: int, parent: int) -> None:
     """Main loop of a worker process."""
+    end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all; the first process decides
     try:
         with open_source(job.source) as source:

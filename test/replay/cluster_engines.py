@@ -18,6 +18,11 @@ def works(options: NodeOptions) -> FakeEngine:
     return FakeEngine(METRIC)
 
 
+def takes_long(options: NodeOptions) -> FakeEngine:
+    """A minute for each picture."""
+    return FakeEngine(METRIC, seconds=60.0)
+
+
 def dies_once(options: NodeOptions) -> FakeEngine:
     """The first worker that sees its third picture is killed."""
     engine, mark = FakeEngine(METRIC), Path(f"{options.model}.died")

@@ -84,6 +84,56 @@ def test_killed_at_random_moments(tmp_path: Path, model: Path, kills: int, frame
     assert [child.name for child in tmp_path.iterdir() if child.name.startswith(".")] == []
 
 
+SLOW = """
+import sys
+from pathlib import Path
+import cluster_engines
+from depth_anything_ros.replay.options import ReplayOptions
+from depth_anything_ros.replay.run import replay
+from depth_anything_ros.replay.source import SourceOptions
+from depth_anything_ros.ros.parameters import NodeOptions
+
+recording, output, model = sys.argv[1:]
+options = ReplayOptions(output=Path(output), node=NodeOptions(model=model), segment=5, jobs=2)
+replay(SourceOptions(Path(recording)), options, load_engine=cluster_engines.takes_long)
+"""
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[Path]:
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [Path("/proc", child) for child in children if b"spawn_main" in Path("/proc", child, "cmdline").read_bytes()]
+
+
+def runs(process: Path) -> bool:
+    """Whether it is there, and no zombie that nobody has asked for its exit code."""
+    try:
+        return "\nState:\tZ" not in (process / "status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_workers_end_with_the_process_that_is_killed(tmp_path: Path) -> None:
+    """One that is in the middle of a picture would stand in the way of the run that goes on."""
+    recording = write(tmp_path / "in", camera_messages(10))
+    (tmp_path / "model.gguf").touch()
+    paths = [str(path) for path in (recording, tmp_path / "out", tmp_path / "model.gguf")]
+    tests = Path(__file__).resolve().parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{tests / 'replay'}:{tests}:{tests.parent}"}
+    process = subprocess.Popen([sys.executable, "-c", SLOW, *paths], env=environment)
+    begun, end = tmp_path / ".out.replay" / "segments", time.monotonic() + 60
+    while len(list(begun.glob(".*.unfinished"))) < 2:
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+    workers = workers_of(process)
+    assert len(workers) == 2
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 5
+    while any(map(runs, workers)):
+        assert time.monotonic() < end, "a worker has outlived the process that started it"
+        time.sleep(0.05)
+
+
 @pytest.mark.native
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_by_a_signal(tmp_path: Path, model: Path, number: int) -> None:
