@@ -33,7 +33,7 @@ class ScaleState:
     doubted: int
     """Estimates in a row that disagree with the scale."""
     refusal: str
-    """Why the source gave nothing the last time, or empty."""
+    """Why the source gave nothing the last time, or why what it gave is of no use; else empty."""
 
 
 class ScaleTracker:
@@ -88,16 +88,18 @@ class ScaleTracker:
     def state(self) -> ScaleState:
         with self._lock:
             now, known = self._newest_ns, self._filter
+            age = None if now is None else known.age(now)
+            late = age is not None and age > self._options.max_age
             return ScaleState(
                 source=self._name,
                 scale=None if now is None else known.at(now),
-                age=None if now is None else known.age(now),
+                age=age,
                 spread=known.spread,
                 accepted=known.accepted,
                 rejected=known.rejected,
                 jumps=known.jumps,
                 doubted=known.doubted,
-                refusal=self._refusal,
+                refusal=self._refusal or ("estimates come too late or too seldom for scale.max_age" if late else ""),
             )
 
     def refuse(self, reason: str) -> None:

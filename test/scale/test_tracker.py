@@ -62,6 +62,17 @@ def test_state_says_how_well_the_scale_is_known() -> None:
     assert ask(tracker, 6.6) is not None and tracker.state().refusal == ""
 
 
+def test_a_look_that_takes_longer_than_the_scale_may_be_old_is_a_reason() -> None:
+    source = Scripted(lambda frame: None)
+    tracker = ScaleTracker("metric_model", source, ScaleOptions(max_age=5.0))
+    assert ask(tracker, 1.0) is None and tracker.state().refusal == ""
+    assert ask(tracker, 7.0) is None
+    source.delivers[0](Estimate(10**9, Scale(3.0), 0.1))
+    assert ask(tracker, 8.0) is None and "scale.max_age" in tracker.state().refusal
+    source.delivers[1](Estimate(7 * 10**9, Scale(3.0), 0.1))
+    assert ask(tracker, 9.0) is not None and tracker.state().refusal == ""
+
+
 @pytest.mark.case(44)
 def test_a_second_loop_begins_anew() -> None:
     """Another loop, another scale: the first frame has it."""
