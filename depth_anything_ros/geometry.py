@@ -6,7 +6,6 @@ and the picture's edge stays its edge. (image_pipeline scales cx without the hal
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,8 @@ _XYZRGB = [("x", "<f4"), ("y", "<f4"), ("z", "<f4"), ("rgb", "<f4")]
 POINT = np.dtype(_XYZRGB)
 """16 bytes: x right, y down, z forward in metres, then colour as the bytes b, g, r, 0."""
 POINT_WITH_CONFIDENCE = np.dtype([*_XYZRGB, ("confidence", "<f4")])
+_SHORTEST_FOCAL, _MOST_PIXELS = 1e-3, 1e7
+"""What a camera matrix may hold; other numbers are zero, NaN, or memory that nobody has written."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def _pinhole(calibration: Calibration, rectified: bool) -> tuple[str, tuple[floa
             return name, entries
     raise InputError(
         "input.intrinsics",
-        f"the camera is not calibrated: neither K {_shown(calibration.k)} nor P {_shown(calibration.p)} has finite focal lengths above 0.",
+        f"the camera is not calibrated: neither K {_shown(calibration.k)} nor P {_shown(calibration.p)} holds a usable focal length and centre.",
     )
 
 
@@ -187,7 +188,8 @@ def _entries(matrix: Sequence[float], length: int, cy: int) -> tuple[float, floa
     if len(matrix) != length:
         return None
     values = (float(matrix[0]), float(matrix[cy - 1]), float(matrix[2]), float(matrix[cy]))
-    usable = all(math.isfinite(value) for value in values) and values[0] > 0.0 and values[1] > 0.0
+    focal, centre = values[:2], values[2:]
+    usable = all(_SHORTEST_FOCAL < value < _MOST_PIXELS for value in focal) and all(abs(value) < _MOST_PIXELS for value in centre)
     return values if usable else None
 
 

@@ -9,6 +9,8 @@ from depth_anything_ros.types import Float32Array, UInt8Array
 
 _WINDOW = (3, 3)
 """In which depth and brightness are compared, network pixels."""
+_REACH = (5, 5)
+"""Which of them have a say in the slope at one of them."""
 _CONTRAST = 6.0
 """Grey levels of contrast below which the picture does not guide."""
 
@@ -29,19 +31,29 @@ class GuidedUpsampler:
         sharpens: up(p) + a (I - up(I_small)). Where they do not, a is near 0 and the result is the bilinear one: unlike the filter itself,
         this never blurs. The result stays within the range of the window, so that no new depth appears at an edge.
 
-        pixels: uint8 [H, W, 3]. depth: finite.
+        pixels: uint8 [H, W, 3]. Where depth is not finite (beyond the horizon), the result is NaN, and beside that the picture does not
+        guide.
         """
         height, width = pixels.shape[:2]
+        unknown = ~np.isfinite(depth)
+        if gaps := bool(unknown.any()):
+            depth = np.where(unknown, np.float32(0.0), depth)  # the box filter keeps a sum, which an infinity would spoil for good
         detail, slope, bound = self._of_size(height, width)
         grey = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_BGR2GRAY if bgr else cv2.COLOR_RGB2GRAY)
         small = cv2.resize(grey, depth.shape[::-1], interpolation=cv2.INTER_AREA).astype(np.float32).reshape(depth.shape)
         # In place throughout: detail = I - up(I_small), then a * detail, then + up(p), then within the bounds.
         np.subtract(grey, _up(small, detail), out=detail)
-        np.multiply(detail, _up(_slope(depth, small), slope), out=detail)
+        gradient = _slope(depth, small)
+        if gaps:
+            gradient[cv2.dilate(unknown.view(np.uint8), np.ones(_REACH)) > 0] = 0.0
+        np.multiply(detail, _up(gradient, slope), out=detail)
         result = _up(depth, np.empty((height, width), np.float32))
         np.add(result, detail, out=result)
         np.maximum(result, _up(cv2.erode(depth, np.ones(_WINDOW)), bound), out=result)
-        return np.minimum(result, _up(cv2.dilate(depth, np.ones(_WINDOW)), bound), out=result)
+        np.minimum(result, _up(cv2.dilate(depth, np.ones(_WINDOW)), bound), out=result)
+        if gaps:
+            result[_up(unknown.astype(np.float32), bound) > 0.0] = np.nan
+        return result
 
     def _of_size(self, height: int, width: int) -> list[Float32Array]:
         if not self._buffers or self._buffers[0].shape != (height, width):

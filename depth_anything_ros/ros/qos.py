@@ -65,7 +65,7 @@ def told_of(topic: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ParameterException) as error:
-        raise OptionError("option.range", f"qos_overrides of the topic {topic}: {str(error).rstrip('.')}.") from error
+        raise OptionError("option.range", f"The topic {topic} cannot be had with its qos_overrides: {str(error).rstrip('.')}.") from error
 
 
 def silent_about_mismatch() -> SubscriptionEventCallbacks:

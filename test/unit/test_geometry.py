@@ -167,7 +167,7 @@ def test_the_matrix_of_the_kind_of_picture_is_read(rectified: bool) -> None:
 
 @pytest.mark.case(20)
 @pytest.mark.parametrize("rectified", [False, True])
-@pytest.mark.parametrize("broken", [(0.0,), (np.nan,), (np.inf,), (-5.0,)])
+@pytest.mark.parametrize("broken", [(0.0,), (np.nan,), (np.inf,), (-5.0,), (4.6e-310,), (1e300,)])
 def test_the_other_matrix_serves_when_one_is_broken(rectified: bool, broken: tuple[float]) -> None:
     only_k = Calibration(640, 480, matrix_k(KINECT), broken * 12)
     only_p = Calibration(640, 480, broken * 9, matrix_p(OTHER))

@@ -56,6 +56,21 @@ def test_texture_does_not_become_depth() -> None:
     assert np.abs(guided(small, noise) - bilinear(small, noise)).max() < 0.03
 
 
+def test_a_horizon_stays_where_it_is() -> None:
+    """Inverse depth in metres is infinite beyond it; what is nearer is as if nothing were there."""
+    depth, picture = box_before_a_wall()
+    small = cv2.resize(depth, SMALL, interpolation=cv2.INTER_AREA)
+    expected = guided(small, picture)
+    small[:4] = np.inf
+    small[20, 35] = np.nan
+    result = guided(small, picture)
+    assert np.isnan(result[:17]).all() and np.isnan(result[82, 142])
+    away = np.ones(result.shape, bool)
+    away[: 4 * 7] = away[18 * 4 - 4 : 23 * 4 + 4, 33 * 4 - 4 : 38 * 4 + 4] = False
+    np.testing.assert_allclose(result[away], expected[away], rtol=1e-5)
+    assert np.isfinite(result[18:]).mean() > 0.99
+
+
 def test_no_new_depth_appears() -> None:
     depth, picture = box_before_a_wall()
     small = cv2.resize(depth, SMALL, interpolation=cv2.INTER_AREA)
