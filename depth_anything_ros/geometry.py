@@ -179,7 +179,7 @@ def _pinhole(calibration: Calibration, rectified: bool) -> tuple[str, tuple[floa
             return name, entries
     raise InputError(
         "input.intrinsics",
-        f"the camera is not calibrated: neither K {_shown(calibration.k)} nor P {_shown(calibration.p)} holds a usable focal length and centre.",
+        f"the camera is not calibrated: neither K {_shown(calibration.k)} nor P {_shown(calibration.p)} has usable focal lengths.",
     )
 
 

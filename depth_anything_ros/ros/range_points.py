@@ -20,9 +20,9 @@ _MOST_POINTS = 2000
 def scan_points(scan: Any) -> Float64Array:
     """float64 [n, 3] of a LaserScan in its own frame; readings that are no hit (REP 117, or out of its range) are left out."""
     ranges = np.asarray(scan.ranges, np.float64)
-    angles = scan.angle_min + scan.angle_increment * np.arange(len(ranges))
     with np.errstate(invalid="ignore"):
-        hit = np.isfinite(ranges) & (ranges >= scan.range_min) & (ranges <= scan.range_max)
+        angles = scan.angle_min + scan.angle_increment * np.arange(len(ranges))
+        hit = np.isfinite(ranges) & (ranges >= scan.range_min) & (ranges <= scan.range_max) & np.isfinite(angles)
     ranges, angles = ranges[hit], angles[hit]
     return np.stack([ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(ranges))], axis=1)
 
@@ -34,8 +34,12 @@ def beam_point(reading: Any) -> Float64Array:
 
 
 def cloud_points(cloud: Any) -> Float64Array:
-    """float64 [n, 3] of a PointCloud2 in its own frame, at most about 2000. Raises InputError for a cloud that is not as it says."""
+    """float64 [n, 3] of a PointCloud2 in its own frame: of the finite ones about 2000.
+
+    Raises InputError for a cloud that is not as it says.
+    """
     points = cloud_values(cloud)
+    points = points[np.isfinite(points).all(axis=1)]
     return points[:: max(1, len(points) // _MOST_POINTS)]
 
 

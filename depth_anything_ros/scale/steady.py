@@ -57,7 +57,7 @@ class DepthSteadier:
         self._stamp_ns, self._metric = frame.stamp_ns, metric
         if before is None:
             return self._begin(picture, depth)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             steps = np.asarray(np.log(self._memory / depth), np.float32)
         changed = _changed(before, picture)
         still = np.isfinite(steps) if changed is None else np.isfinite(steps) & ~changed

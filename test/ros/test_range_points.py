@@ -58,6 +58,19 @@ def test_a_large_cloud_is_thinned_evenly() -> None:
     assert 1000 < len(found) <= 2100 and found[0, 0] == 0.0 and found[-1, 0] > 19900.0
 
 
+def test_what_a_cloud_does_not_know_takes_no_places() -> None:
+    """An organised cloud, most of it NaN and infinity: all that it knows is there."""
+    points = np.full((100, 100, 3), np.nan)
+    points[50:] = np.inf
+    points[::10, ::10] = 2.0
+    np.testing.assert_array_equal(cloud_points(cloud(points)), np.full((100, 3), 2.0))
+
+
+def test_a_scan_of_senseless_angles_has_no_points() -> None:
+    scan = LaserScan(angle_min=0.0, angle_increment=math.inf, range_min=0.1, range_max=30.0, ranges=[1.0, 2.0, 3.0])
+    np.testing.assert_allclose(scan_points(scan), np.empty((0, 3)))
+
+
 @pytest.mark.case(4)
 def test_damaged_clouds_are_refused() -> None:
     good = cloud(np.ones((2, 3, 3)))
