@@ -229,9 +229,8 @@ class DepthNode(LifecycleNode):
             return
         self._follow_model(self._cameras)
         self._cameras.follow_listeners(self._own_services.enabled)
-        if not self._cameras.alive and self.failure is None:
-            self.failure = RuntimeError("a worker thread has died")
-            self.get_logger().fatal("A worker thread has died; the node cannot go on.")
+        if not self._cameras.alive:
+            raise DepthAnythingError("node.worker", "A worker thread has died.")
 
     def _report(self) -> None:
         name = self.get_fully_qualified_name().lstrip("/")

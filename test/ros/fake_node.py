@@ -16,6 +16,7 @@ FAILURES = {
     "memory": MemoryError("no room"),
     "device": DeviceError("device.compute", "The graph failed."),
     "foreign": RuntimeError("Caught an unknown exception!"),
+    "end": SystemExit(),  # ends the thread, as nothing that is an Exception does
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from lifecycle_msgs.msg import Transition
 from rclpy.serialization import serialize_message
 from rig import NodeProcess, Rig, image_message, values_of
 from sensor_msgs.msg import Image
@@ -119,3 +120,18 @@ def test_a_failing_engine_is_told_and_survived(rig: Rig, start: Start) -> None:
         return any(s.level == DiagnosticStatus.ERROR and "The graph failed." in s.message for s in statuses)
 
     rig.until(failed, 3.0)
+
+
+@pytest.mark.case(51)
+@pytest.mark.parametrize("autostart", ["true", "false"])
+def test_a_dead_thread_ends_the_node(rig: Rig, start: Start, autostart: str) -> None:
+    """Also one that a lifecycle manager looks after, which would wait for ever for what does not come."""
+    node = start(*MODEL, "-p", f"autostart:={autostart}", ready=autostart == "true", failures={"2": "end"})
+    if autostart == "false":
+        assert rig.change_state(Transition.TRANSITION_CONFIGURE) and rig.change_state(Transition.TRANSITION_ACTIVATE)
+    rig.listen("depth/image_rect")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    rig.next(lambda: camera.publish(image_message(GOOD, 1)), "depth/image_rect")
+    camera.publish(image_message(GOOD, 2))
+    assert node.wait(10) == 1 and node.log.count("worker thread has died") == 1 and "Traceback" not in node.log, node.log
