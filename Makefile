@@ -12,7 +12,7 @@ CLANG ?= $(firstword $(shell command -v clang++) $(wildcard /usr/bin/clang++-[0-
 FUZZ_SECONDS ?= 600
 CPP = find native -name "*.[ch]pp" -not -path "*/generated/*"
 
-.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test avx512-test cuda-check legs wheels bench notebook tidy fuzz clean
+.PHONY: help build demo test test-all parity train lint format native-test python-test arm64-test avx512-test cuda-check legs wheels bench notebook viewer tidy fuzz clean
 
 help:
 	@echo "make demo              build, play a small camera bag into the node, show depth (MODEL=file.gguf IMAGES='folder/*.jpg' for your own)"
@@ -98,8 +98,7 @@ avx512-test: build
 
 cuda-check:
 	@$(PYTHON) tools/environment.py $(VENV) build
-	@$(IN_VENV) python tools/cuda_check.py .local/cuda x86-cuda
-	@$(IN_VENV) python tools/cuda_check.py .local/cuda l4t-arm64-cuda
+	@for preset in x86-cuda l4t-arm64-cuda l4t-arm64-cuda13; do $(IN_VENV) python tools/cuda_check.py .local/cuda $$preset || exit 1; done
 
 wheels:
 	@$(PYTHON) tools/environment.py $(VENV) build

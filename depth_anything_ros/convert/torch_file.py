@@ -41,9 +41,8 @@ class TorchFile:
         try:
             self._mapped = np.memmap(path, np.uint8, "r")
             with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
-                self._entries = {entry.filename.partition("/")[2]: entry for entry in entries}
-                self._check(entries)
+                self._entries = {entry.filename.partition("/")[2]: entry for entry in archive.infolist()}
+                self._check(archive)
                 if "byteorder" in self._entries and archive.read(self._entries["byteorder"]) != b"little":
                     raise ValueError("its numbers are not little-endian")
                 self._tensors = read_state_dict(archive.read(self._entries["data.pkl"]))
@@ -66,14 +65,17 @@ class TorchFile:
             self._refuse(f"has values that are not finite in tensor {name}")
         return values
 
-    def _check(self, entries: list[zipfile.ZipInfo]) -> None:
+    def _check(self, archive: zipfile.ZipFile) -> None:
+        entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
         if len(self._entries) != len(entries):
             raise ValueError("an entry occurs twice")
         if "data.pkl" not in self._entries or self._entries["data.pkl"].file_size > MAX_PICKLE_BYTES:
             raise ValueError("it has no data.pkl, or a huge one")
-        for entry in entries:
+        for entry, end in zip(entries, [*(entry.header_offset for entry in entries[1:]), archive.start_dir]):
             if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
                 raise ValueError(f"its entry {entry.filename} is compressed")
+            if self._start(entry) + entry.file_size > end:
+                raise ValueError(f"its entry {entry.filename} reaches into what comes after it")
 
     def _section(self, name: str, tensor: StoredTensor) -> NDArray[np.uint8]:
         """Bytes of a tensor."""
@@ -82,12 +84,14 @@ class TorchFile:
         entry = self._entries.get(f"data/{tensor.storage}")
         if entry is None or end > entry.file_size:
             self._refuse(f"has no bytes {begin} to {end} of the storage {tensor.storage} for tensor {name}")
+        start = self._start(entry)
+        return self._mapped[start + begin : start + end]
+
+    def _start(self, entry: zipfile.ZipInfo) -> int:
+        """Offset of an entry's bytes in the file."""
         header = bytes(self._mapped[entry.header_offset : entry.header_offset + _LOCAL_HEADER_BYTES])
         lengths = [int.from_bytes(header[part], "little") for part in (_LOCAL_NAME_LENGTH, _LOCAL_EXTRA_LENGTH)]
-        start = entry.header_offset + _LOCAL_HEADER_BYTES + sum(lengths)
-        if len(header) < _LOCAL_HEADER_BYTES or start + end > self._mapped.size:
-            self._refuse(f"ends before tensor {name} does")
-        return self._mapped[start + begin : start + end]
+        return entry.header_offset + _LOCAL_HEADER_BYTES + sum(lengths)
 
     def _refuse(self, what: str) -> NoReturn:
         raise ConversionError("convert.checkpoint", f"{self._path} {shortened(what, 400)}; get the checkpoint again.")

@@ -118,6 +118,7 @@ def test_hostile_archives(tmp_path):
         "cut": whole[: len(whole) // 2],
         "local header leads past the end": whole[:local_name_length] + b"\xff\xff" + whole[local_name_length + 2 :],
         "sizes past the end": whole[:sizes] + (10_000).to_bytes(4, "little") * 2 + whole[sizes + 8 :],
+        "entries overlap": whole[:sizes] + (len(GOOD) + 1).to_bytes(4, "little") * 2 + whole[sizes + 8 :],
         "compressed": torch_zip.write_raw(tmp_path / "compressed.pth", GOOD, STORAGES, zipfile.ZIP_DEFLATED).read_bytes(),
         "big-endian": whole.replace(b"little", b"bigger"),
     }
@@ -127,6 +128,7 @@ def test_hostile_archives(tmp_path):
         with pytest.raises(ConversionError) as refusal:
             TorchFile(path)
         assert refusal.value.code == "convert.checkpoint", name
+        assert ("reaches into" in str(refusal.value)) == (name in ("sizes past the end", "entries overlap", "local header leads past the end"))
     with pytest.raises(ConversionError):
         TorchFile(tmp_path / "absent.pth")
 

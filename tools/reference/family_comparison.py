@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from comparison import BOUND, RMS_BOUND, rms_error, worst_error
+from comparison import BOUND, RMS_BOUND, ROUNDING_FACTOR, rms_error, worst_error
 from numpy.typing import NDArray
 
 from depth_anything_ros import Intrinsics, KnownCamera, Prediction
@@ -46,8 +46,8 @@ def errors_of(name: str, found: NDArray[np.floating], expected: NDArray[np.float
     return worst_error(name, found, expected), rms_error(name, found, expected)
 
 
-def bounds_of(name: str, rays: bool) -> tuple[float, float]:
-    """Bounds of `errors_of`; rays: whether the cameras were fitted to rays."""
+def bounds_of(name: str, rays: bool, rounding: float = 0.0) -> tuple[float, float]:
+    """Bounds of `errors_of`. rays: whether the cameras were fitted to rays. rounding: largest error of PyTorch's float32, for Gaussians."""
     if name in GAUSSIANS:
-        return GAUSSIAN_BOUND, ILL_CONDITIONED_RMS if rays else RMS_BOUND
+        return max(GAUSSIAN_BOUND, ROUNDING_FACTOR * rounding), ILL_CONDITIONED_RMS if rays else RMS_BOUND
     return BOUND, BOUND if name in ("extrinsics", "intrinsics") else RMS_BOUND

@@ -224,9 +224,19 @@ def rays(net: DepthAnything3Net, x: torch.Tensor) -> Arrays:
 def in_float64(net: DepthAnything3Net) -> None:
     """Turn a network to float64."""
     net.double()
-    if net.cam_dec is not None:
-        for layer in (net.cam_dec.fc_t, net.cam_dec.fc_qvec, net.cam_dec.fc_fov):  # the official code asks for float32 here
-            layer.register_forward_pre_hook(lambda module, inputs: (inputs[0].double(),))
+    layers = [net.cam_dec.fc_t, net.cam_dec.fc_qvec, net.cam_dec.fc_fov] if net.cam_dec is not None else []
+    layers += [net.cam_enc.pose_branch] if isinstance(net.cam_enc, CameraEnc) else []
+    for layer in layers:  # the official code makes float32 of what these get
+        layer.register_forward_pre_hook(lambda module, inputs: (inputs[0].double(),))
+    if net.gs_adapter is not None:  # it mixes float32 of its own with what it gets
+        net.gs_adapter.register_forward_pre_hook(_in_float32, with_kwargs=True)
+
+
+def _in_float32(module: nn.Module, inputs: tuple, named: dict[str, object]) -> tuple[tuple, dict[str, object]]:
+    def single(value: object) -> object:
+        return value.float() if isinstance(value, torch.Tensor) else value
+
+    return tuple(map(single, inputs)), {name: single(value) for name, value in named.items()}
 
 
 def rounding(net: DepthAnything3Net, x: torch.Tensor, found: Arrays) -> dict[str, float]:

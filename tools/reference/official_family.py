@@ -101,7 +101,7 @@ def inference(
 ) -> official.Arrays:
     """The official `inference` from tensors on: depth, extrinsics and intrinsics of every view, and Gaussians of all together."""
     api = DepthAnything3
-    extrinsics = None if known is None else torch.from_numpy(known[0].extrinsics).float()
+    extrinsics = None if known is None else torch.from_numpy(known[0].extrinsics).to(x.dtype)
     intrinsics = None if known is None else known[1]
     with torch.inference_mode(), _choices(seed):
         given = api._normalize_extrinsics(None, None if extrinsics is None else extrinsics[None].clone())
