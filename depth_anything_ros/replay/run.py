@@ -162,9 +162,9 @@ def _identity(source: SourceOptions, options: ReplayOptions, model: Path) -> dic
 
 
 def _state(path: Path) -> str:
-    """A path with what changes when its content does."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    """A path with what changes when its content does. Folders in a folder are none of it: the output may be one of them."""
     try:
+        files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
         facts = [(file.name, state.st_size, state.st_mtime_ns) for file in files for state in [file.stat()]]
     except OSError as error:
         raise InputError("input.file", f"{path} cannot be read: {error.strerror}.") from error

@@ -182,6 +182,13 @@ def test_work_is_not_done_twice(tmp_path: Path) -> None:
     assert (again.seconds, again.processed, again.topics) == (0.0, 30, summary.topics)
 
 
+def test_the_output_may_lie_in_the_folder_of_the_recording(tmp_path: Path) -> None:
+    recording = write(tmp_path / "in", camera_messages(30))
+    interrupted(recording, recording / "depth", 25, segment=10)
+    assert run(recording, recording / "depth", segment=10).processed == 30
+    assert run(recording, recording / "depth", segment=10).seconds == 0.0
+
+
 @pytest.mark.parametrize("change", ["option", "parameter", "recording", "model"])
 def test_other_work_is_not_mixed_in(tmp_path: Path, change: str) -> None:
     recording = write(tmp_path / "in", camera_messages(30))
