@@ -222,6 +222,20 @@ ggml_tensor* arranged_conv(Graph& g, const kernels::PackedConv& conv) {
                             }));
 }
 
+// The table is that of `to`.
+kernels::InterpolateTask interpolate_task(const Resampling& to, int channels) {
+    return {channels, to.width, to.height, to.table.x.empty() ? nullptr : &to.table};
+}
+
+// Without what a node knows only when it runs. resample: what is done where the options want it, must outlive the task.
+kernels::ConvTask conv_task(const kernels::PackedConv& conv, const ConvOptions& options, const kernels::PackedConv* then,
+                            const kernels::InterpolateTask& resample) {
+    kernels::ConvTask task{&conv, options.relu_input, options.relu_output};
+    task.then = then;
+    task.resample = options.resampling ? &resample : nullptr;
+    return task;
+}
+
 template <typename T>
 std::vector<std::uint8_t> as_bytes(const std::vector<T>& values) {
     std::vector<std::uint8_t> copy(values.size() * sizeof(T));
@@ -321,26 +335,29 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
 }
 
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options) {
+    const Resampling size = options.resampling.value_or(Resampling{static_cast<int>(x->ne[0]), static_cast<int>(x->ne[1]), {}});
     if (g.standard_ops) {
+        if (options.resampling) x = standard::interpolate(g, x, size);
         ggml_tensor* result = standard::conv_2d(g, x, path, options);
         return options.then.empty() ? result : standard::conv_2d(g, result, options.then, {});
     }
     const kernels::PackedConv& conv = g.weights.conv(path);
     const kernels::PackedConv* then = options.then.empty() ? nullptr : &g.weights.conv(options.then);
-    const int width = kernels::conv_extent(conv, static_cast<int>(x->ne[0])),
-              height = kernels::conv_extent(conv, static_cast<int>(x->ne[1]));
-    g.scratch.reserve(g.kernels.conv_scratch(conv, then, width));
+    const kernels::InterpolateTask resample = interpolate_task(size, conv.in_channels);
+    g.scratch.reserve(g.kernels.conv_scratch(conv_task(conv, options, then, resample), static_cast<int>(x->ne[0])));
     Sources sources({x, options.residual, conv.minimal ? arranged_conv(g, conv) : nullptr});
     const kernels::PackedConv& last = then != nullptr ? *then : conv;
+    const int width = kernels::conv_extent(conv, size.width), height = kernels::conv_extent(conv, size.height);
     const double pixels = static_cast<double>(width) * height / (conv.shuffle * conv.shuffle);
     const double operations = 2.0 * pixels * conv.kernel * conv.kernel * conv.in_channels * conv.out_channels +
                               (then != nullptr ? 2.0 * pixels * then->in_channels * then->out_channels : 0.0);
     return part(g, "convolutions", operations,
                 kernel_node(g, sources, {width, height, last.out_channels / (last.shuffle * last.shuffle)},
                             [=, &conv, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
-                                const kernels::ConvTask task{
-                                    &conv, options.relu_input, options.relu_output, sources.values(result, 1), sources.values(result, 2),
-                                    then};
+                                const kernels::InterpolateTask first = interpolate_task(size, conv.in_channels);
+                                kernels::ConvTask task = conv_task(conv, options, then, first);
+                                task.residual = sources.values(result, 1);
+                                task.arranged = sources.values(result, 2);
                                 set.run_conv(task, map_view(result->src[0]), target(result), scratch, work);
                             }));
 }
@@ -391,18 +408,16 @@ ggml_tensor* to_map(Graph& g, ggml_tensor* tokens, std::int64_t width, std::int6
     });
 }
 
-ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table) {
-    if (g.standard_ops) return standard::interpolate(g, x, width, height, table);
+ggml_tensor* interpolate(Graph& g, ggml_tensor* x, const Resampling& to) {
+    if (g.standard_ops) return standard::interpolate(g, x, to);
     const int channels = static_cast<int>(x->ne[2]);
-    g.scratch.reserve(g.kernels.interpolate_scratch({channels, width, height, nullptr}, static_cast<int>(x->ne[0])));
-    Sources sources({x});
-    return part(
-        g, "resampling", 0.0,
-        kernel_node(g, sources, {width, height, channels},
-                    [=, table = std::move(table), &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
-                        const kernels::InterpolateTask task{channels, width, height, table.x.empty() ? nullptr : &table};
-                        set.run_interpolate(task, map_view(result->src[0]), target(result), scratch, work);
-                    }));
+    g.scratch.reserve(g.kernels.interpolate_scratch(interpolate_task(to, channels), static_cast<int>(x->ne[0])));
+    return part(g, "resampling", 0.0,
+                kernel_node(g, Sources({x}), {to.width, to.height, channels},
+                            [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
+                                set.run_interpolate(interpolate_task(to, channels), map_view(result->src[0]), target(result), scratch,
+                                                    work);
+                            }));
 }
 
 }  // namespace da

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -119,11 +120,19 @@ struct AttentionOptions {
 // qkv [3 * channels, n] of one sequence -> [channels, n].
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options);
 
+// Bilinear with aligned corners, to another size; `table` is added where it is not empty.
+struct Resampling {
+    int width, height;
+    kernels::PositionTable table;
+};
+
 struct ConvOptions {
     bool relu_input = false;
     bool relu_output = false;
     ggml_tensor* residual = nullptr;
-    std::string then;  // path of a 1x1 convolution of the result, which is not kept
+    // Of a 3x3 convolution of stride 1:
+    std::string then;                      // path of a 1x1 convolution of the result, which is not kept
+    std::optional<Resampling> resampling;  // of the input first, which is not kept either
 };
 
 // x [width, height, in] -> [width', height', out]; a transposed convolution where the weights are packed as one.
@@ -138,7 +147,7 @@ ggml_tensor* side_by_side(Graph& g, ggml_tensor* a, ggml_tensor* b);
 // Tokens [channels, width * height] as a map [width, height, channels].
 ggml_tensor* to_map(Graph& g, ggml_tensor* tokens, std::int64_t width, std::int64_t height);
 
-// Bilinear with aligned corners, to [width, height, channels]; `table` is added where it is not empty.
-ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, kernels::PositionTable table = {});
+// To [width, height, channels].
+ggml_tensor* interpolate(Graph& g, ggml_tensor* x, const Resampling& to);
 
 }  // namespace da

@@ -119,13 +119,14 @@ ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const Co
     return y;
 }
 
-ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, const kernels::PositionTable& table) {
+ggml_tensor* interpolate(Graph& g, ggml_tensor* x, const Resampling& to) {
+    const auto& [width, height, table] = to;
     const std::int64_t channels = x->ne[2], half = channels / 2;
     x = ggml_interpolate(g.context, without_gaps(g, x), width, height, channels, 1,
                          static_cast<std::uint32_t>(GGML_SCALE_MODE_BILINEAR) | GGML_SCALE_FLAG_ALIGN_CORNERS);
     if (table.x.empty()) return x;
     const auto channels_from = [&](std::int64_t first) {
-        return ggml_view_3d(g.context, x, width, height, half, x->nb[1], x->nb[2], first * x->nb[2]);
+        return ggml_view_3d(g.context, x, to.width, to.height, half, x->nb[1], x->nb[2], first * x->nb[2]);
     };
     ggml_tensor* along_x = ggml_reshape_3d(g.context, g.constant(table.x, width, half), width, 1, half);
     ggml_tensor* along_y = ggml_reshape_3d(g.context, g.constant(table.y, height, half), 1, height, half);

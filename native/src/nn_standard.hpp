@@ -10,6 +10,6 @@ ggml_tensor* matmul(Graph& g, ggml_tensor* weight, ggml_tensor* bias, ggml_tenso
 ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float eps);
 ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& options);
 ggml_tensor* conv_2d(Graph& g, ggml_tensor* x, const std::string& path, const ConvOptions& options);
-ggml_tensor* interpolate(Graph& g, ggml_tensor* x, int width, int height, const kernels::PositionTable& table);
+ggml_tensor* interpolate(Graph& g, ggml_tensor* x, const Resampling& to);
 
 }  // namespace da::standard

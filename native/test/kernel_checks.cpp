@@ -27,7 +27,7 @@ Floats run_conv(const KernelSet& set, ConvTask task, MapView input, std::size_t 
     task.arranged = arranged.data();
     pieces.restart();
     pool.run([&](int thread) {
-        Floats scratch(set.conv_scratch(*task.conv, task.then, da::kernels::conv_extent(*task.conv, input.width)));
+        Floats scratch(set.conv_scratch(task, input.width));
         set.run_conv(task, input, output.data(), scratch.data(), pieces.share(thread));
     });
     return output;
@@ -70,6 +70,30 @@ void check_conv(const KernelSet& set, const ConvShape& s, bool relu_input, bool 
         }
     }
     for (const int threads : {2, 3, 7}) CHECK(run_conv(set, task, {x.data(), s.width, s.height}, size, threads) == found);
+}
+
+void check_resampled_conv(const KernelSet& set, const Resampled& s) {
+    constexpr int in = 6, between = 5;
+    const Floats x = random_values(static_cast<std::size_t>(in) * s.width * s.height, 1), w = random_values(9 * in * between, 2);
+    const Floats b = random_values(between, 3), v = random_values(between * 2, 4);
+    const PositionTable table{random_values(static_cast<std::size_t>(in / 2) * s.to_width, 5),
+                              random_values(static_cast<std::size_t>(in / 2) * s.to_height, 6)};
+    const InterpolateTask resample{in, s.to_width, s.to_height, &table};
+    const PackedConv conv = pack_conv(w.data(), b.data(), in, between, 3, 1), then = pack_conv(v.data(), nullptr, between, 2, 1, 1);
+    const std::size_t pixels = static_cast<std::size_t>(s.to_width) * s.to_height;
+    Floats kept(in * pixels), scratch(set.interpolate_scratch(resample, s.width));
+    Pieces pieces(1, kNotCancelled);
+    set.run_interpolate(resample, {x.data(), s.width, s.height}, kept.data(), scratch.data(), pieces.share(0));
+    for (const PackedConv* last : {static_cast<const PackedConv*>(nullptr), &then}) {
+        ConvTask task{&conv, false, true};
+        task.then = last;
+        const std::size_t size = (last != nullptr ? 2 : between) * pixels;
+        const Floats expected = run_conv(set, task, {kept.data(), s.to_width, s.to_height}, size);
+        task.resample = &resample;
+        const Floats found = run_conv(set, task, {x.data(), s.width, s.height}, size);
+        for (std::size_t i = 0; i < size; ++i) CHECK(std::abs(found[i] - expected[i]) < 1e-4);
+        for (const int threads : {2, 3, 7}) CHECK(run_conv(set, task, {x.data(), s.width, s.height}, size, threads) == found);
+    }
 }
 
 double exact_gelu(double x) {

@@ -27,6 +27,14 @@ Floats run_conv(const KernelSet& set, da::kernels::ConvTask task, da::kernels::M
 // Also that the result does not depend on the number of threads.
 void check_conv(const KernelSet& set, const ConvShape& shape, bool relu_input, bool relu_output, bool with_residual);
 
+// Of a map, and of what it is resampled to.
+struct Resampled {
+    int width, height, to_width, to_height;
+};
+
+// A convolution that resamples its input on the way, with and without a 1x1 one after it, against the three one after the other.
+void check_resampled_conv(const KernelSet& set, const Resampled& shape);
+
 struct Layer {
     int in, out, rows;
 };

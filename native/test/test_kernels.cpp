@@ -103,12 +103,20 @@ KERNEL_TEST(kernels, a_convolution_goes_into_the_1x1_one_after_it) {
     }
 }
 
+// Maps that become larger, smaller, or keep their size.
+KERNEL_TEST(kernels, a_resampling_goes_into_the_convolution_after_it) {
+    for (const Resampled& shape : {Resampled{1, 1, 1, 1}, Resampled{8, 5, 14, 9}, Resampled{150, 7, 262, 12}, Resampled{40, 90, 21, 37},
+                                   Resampled{19, 6, 19, 6}, Resampled{72, 3, 125, 40}})
+        check_resampled_conv(set, shape);
+}
+
 KERNEL_TEST(kernels, a_cancelled_kernel_does_nothing) {
     const Floats x(16, 1.0f), w = {1.0f};
     const PackedConv conv = da::kernels::pack_conv(w.data(), nullptr, 1, 1, 1, 1);
-    Floats output(16, -1.0f), scratch(set.conv_scratch(conv, nullptr, 16));
+    const ConvTask task{&conv, false, false, nullptr};
+    Floats output(16, -1.0f), scratch(set.conv_scratch(task, 16));
     const std::atomic<bool> cancelled{true};
     Pieces pieces(1, cancelled);
-    set.run_conv({&conv, false, false, nullptr}, {x.data(), 16, 1}, output.data(), scratch.data(), pieces.share(0));
+    set.run_conv(task, {x.data(), 16, 1}, output.data(), scratch.data(), pieces.share(0));
     CHECK(output == Floats(16, -1.0f));
 }

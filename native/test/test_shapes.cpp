@@ -26,7 +26,7 @@ class Dice {
 
 void check_random_shape(const da::kernels::KernelSet& set, Dice& dice) {
     char text[160];
-    const unsigned kind = dice.choice(3);
+    const unsigned kind = dice.choice(4);
     if (kind == 0) {
         const int kernel = dice.coin() ? 3 : 1, stride = kernel == 3 && dice.coin() ? 2 : 1;
         const ConvShape s{dice.extent(80), dice.extent(70), kernel, stride, dice.extent(180), dice.extent(20)};
@@ -36,6 +36,10 @@ void check_random_shape(const da::kernels::KernelSet& set, Dice& dice) {
         const Layer s{dice.extent(1700), dice.extent(300), dice.extent(330)};
         std::snprintf(text, sizeof(text), "layer %d->%d, %d rows", s.in, s.out, s.rows);
         check::named(text, [&] { check_layer(set, s); });
+    } else if (kind == 2) {
+        const Resampled s{dice.extent(200), dice.extent(30), dice.extent(300), dice.extent(40)};
+        std::snprintf(text, sizeof(text), "conv of %dx%d resampled to %dx%d", s.width, s.height, s.to_width, s.to_height);
+        check::named(text, [&] { check_resampled_conv(set, s); });
     } else {
         const naive::Attention s(dice.extent(4), 16 * dice.extent(8), dice.extent(70), dice.coin(), dice.coin());
         std::snprintf(text, sizeof(text), "attention of %d heads of %d, %d tokens, norm %d, rope %d", s.heads, s.head_dim, s.tokens, s.norm,

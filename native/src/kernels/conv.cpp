@@ -169,9 +169,10 @@ void run_pointwise(const PackedConv& conv, MapView under, const Output& output, 
     run_tile<1>({&conv}, output, tile, Layout(conv, under.width, under.height), under.values);
 }
 
-std::size_t conv_scratch(const PackedConv& conv, const PackedConv* then, int output_width) {
-    if (conv.minimal) return winograd_scratch(conv, then);
-    const int width = std::min(kTileWidth, output_width / conv.shuffle);
+std::size_t conv_scratch(const ConvTask& task, int input_width) {
+    const PackedConv& conv = *task.conv;
+    if (conv.minimal) return winograd_scratch(task, input_width);
+    const int width = std::min(kTileWidth, conv_extent(conv, input_width) / conv.shuffle);
     return static_cast<std::size_t>(conv.in_channels) * Layout(conv, width, kTileHeight).channel + kLanes;
 }
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "kernels/pieces.hpp"
+#include "kernels/interpolate.hpp"
 
 namespace da::kernels {
 
@@ -36,18 +36,15 @@ PackedConv pack_conv(const float* weights, const float* bias, int in_channels, i
 // weights: [in][out][kernel][kernel] of a transposed convolution with stride = kernel; bias: [out].
 PackedConv pack_transposed_conv(const float* weights, const float* bias, int in_channels, int out_channels, int kernel);
 
-struct MapView {
-    const float* values;
-    int width, height;
-};
-
 struct ConvTask {
     const PackedConv* conv = nullptr;
     bool relu_input = false;
     bool relu_output = false;
-    const float* residual = nullptr;   // added to the result (same extent), or nullptr
-    const float* arranged = nullptr;   // of a minimal one: the weights as ArrangeConv has made them
-    const PackedConv* then = nullptr;  // a 1x1 convolution of the result, which is not kept; of a minimal one only
+    const float* residual = nullptr;  // added to the result (same extent), or nullptr
+    const float* arranged = nullptr;  // of a minimal one: the weights as ArrangeConv has made them
+    // Of a minimal one only:
+    const PackedConv* then = nullptr;           // a 1x1 convolution of the result, which is not kept
+    const InterpolateTask* resample = nullptr;  // what happens to the input first; the resampled map is not kept
 };
 
 // Floats of the arranged weights of a minimal convolution, four times those of the packed ones: they live while it runs.
@@ -60,7 +57,7 @@ using ArrangeConv = void(const PackedConv& conv, float* arranged, Share work);
 int conv_extent(const PackedConv& conv, int input);
 
 // Floats of scratch that one thread needs.
-using ConvScratch = std::size_t(const PackedConv& conv, const PackedConv* then, int output_width);
+using ConvScratch = std::size_t(const ConvTask& task, int input_width);
 
 // One thread's share: takes pieces until none is left. Any number of threads may take part; results do not depend on it.
 using RunConv = void(const ConvTask& task, MapView input, float* output, float* scratch, Share work);

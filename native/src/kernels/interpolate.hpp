@@ -4,9 +4,15 @@
 
 #include <vector>
 
-#include "kernels/conv.hpp"
+#include "kernels/pieces.hpp"
 
 namespace da::kernels {
+
+// A planar map: value (c, y, x) at [(c * height + y) * width + x].
+struct MapView {
+    const float* values;
+    int width, height;
+};
 
 // Additive position table of the head: the first half of the channels depends on x only, the second on y only.
 struct PositionTable {

@@ -98,6 +98,17 @@ struct Order<16> {
 
 using VectorOrder = Order<kLanes>;
 
+// The values of one register in the order that `places` says.
+inline Vector pick(const Vector& values, const VectorOrder::Places& places) {
+#if defined(__clang__)
+    Vector picked{};
+    for (int i = 0; i < kLanes; ++i) picked[i] = values[places[i]];
+    return picked;
+#else
+    return __builtin_shuffle(values, places);
+#endif
+}
+
 // Each step deals the rows of the two halves into each other; after log2(kLanes) steps rows have become columns.
 inline void transpose(Vector (&rows)[kLanes]) {
     for (int step = 1; step < kLanes; step *= 2) {

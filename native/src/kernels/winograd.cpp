@@ -12,57 +12,15 @@
 #include "kernels/functions.hpp"
 #include "kernels/shuffle.hpp"
 #include "kernels/tile.hpp"
+#include "kernels/winograd_input.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-constexpr int kResult = 4, kWindow = 6, kPlanes = kWindow * kWindow;
-constexpr int kTiles = 32;
-constexpr int kWindowVectors = 5;  // of a row under kLanes tiles: 4 * kLanes values, and 2 of the last window
-constexpr int kTermsPerSum = 32;   // of a product; short sums round less: a third of the error at 128 channels, for 2 % of the time
-constexpr int kGap = 16;           // between planes, so that they do not fall on the same lines of the cache
-
-struct Block {
-    int x, y, width, height;  // in tiles
-};
-
-// How a map is covered with blocks: columns of full width, then narrower ones that are higher.
-class Cover {
-  public:
-    Cover(int width, int height) : across_((width + kResult - 1) / kResult), down_((height + kResult - 1) / kResult) {}
-
-    int blocks() const {
-        int count = 0;
-        for (int x = 0; x < across_; x += column_width(across_ - x)) count += blocks_down(column_width(across_ - x));
-        return count;
-    }
-
-    Block block(int index) const {
-        int x = 0, width = column_width(across_);
-        while (index >= blocks_down(width)) {
-            index -= blocks_down(width);
-            x += width;
-            width = column_width(across_ - x);
-        }
-        return {x, index * (kTiles / width), width, kTiles / width};
-    }
-
-  private:
-    int blocks_down(int width) const {
-        const int rows = kTiles / width;
-        return (down_ + rows - 1) / rows;
-    }
-
-    // What is left is one column where its rows fill most of a block, else the largest power of two goes first.
-    static int column_width(int left) {
-        int width = kTiles;
-        while (width > left) width /= 2;
-        return left < kTiles && 4 * (kTiles / left * left) >= 3 * kTiles ? left : width;
-    }
-
-    int across_, down_;
-};
+constexpr int kPlanes = kWindow * kWindow;
+constexpr int kTermsPerSum = 32;  // of a product; short sums round less: a third of the error at 128 channels, for 2 % of the time
+constexpr int kGap = 16;          // between planes, so that they do not fall on the same lines of the cache
 
 std::size_t plane_floats(int in) {
     return static_cast<std::size_t>(in) * kTiles + kGap;
@@ -108,35 +66,8 @@ inline void transform_weights(const Vector (&g)[3], Vector (&u)[kWindow]) {
     u[5] = g[2];
 }
 
-constexpr int kRow = kWindowVectors * kLanes;  // values of a row under kLanes tiles, more than they need
-
-// `count` values of a row from column `left` on, zero outside of 0 to width.
-void pad_row(const float* row, int width, int left, float* padded) {
-    for (int v = 0; v < kWindowVectors; ++v) store(padded + v * kLanes, Vector{});
-    const int first = std::max(-left, 0), last = std::min(width - left, kRow);
-    for (int i = first; i < last; i += kLanes) store_some(padded + i, load_some(row + left + i, last - i), last - i);
-}
-
-// Row y of a plane from column `left` on, zero outside of the map. The map's own memory where the window lies inside of it, else `padded`.
-const float* window_row(const float* plane, MapView input, int y, int left, float* padded) {
-    const float* row = plane + static_cast<std::ptrdiff_t>(y) * input.width;
-    const bool inside = y >= 0 && y < input.height;
-    if (inside && left >= 0 && left + kRow <= input.width) return row + left;
-    pad_row(row, inside ? input.width : 0, left, padded);
-    return padded;
-}
-
-// Asks for the window of the next channel while this one is worked on; an address outside of the map does no harm.
-void prefetch_window(const float* plane, MapView input, int y, int left) {
-    constexpr int line = 64 / sizeof(float);
-    for (int i = 0; i < kWindow; ++i) {
-        const float* row = plane + static_cast<std::ptrdiff_t>(y + i) * input.width + left;
-        for (int x = 0; x < kResult * kLanes + line; x += line) __builtin_prefetch(row + x);
-    }
-}
-
 // The windows of kLanes neighbouring tiles of one channel; plane: floats from one of the 36 to the next.
-void transform_windows(const float* const (&rows)[kWindow], bool relu_input, float* target, std::size_t plane) {
+void transform_windows(const WindowRows& rows, bool relu_input, float* target, std::size_t plane) {
     const Vector floor = broadcast(relu_input ? 0.0f : -INFINITY);
     Vector columns[kWindow][kWindowVectors];
     for (int v = 0; v < kWindowVectors; ++v) {
@@ -164,19 +95,18 @@ void transform_windows(const float* const (&rows)[kWindow], bool relu_input, flo
 }
 
 // A row of the block that is narrower than a register is written over by the next one, so the order matters.
-void transform_block(const ConvTask& task, MapView input, const Block& block, float* windows) {
-    const std::size_t plane = plane_floats(task.conv->in_channels);
-    const std::size_t plane_size = static_cast<std::size_t>(input.width) * input.height;
-    float padded[kWindow][kRow];
-    for (int c = 0; c < task.conv->in_channels; ++c) {
-        const float* values = input.values + c * plane_size;
-        for (int r = 0; r < block.height; ++r) {
-            for (int t = 0; t < block.width; t += kLanes) {
-                const int top = (block.y + r) * kResult - 1, left = (block.x + t) * kResult - 1;
-                prefetch_window(values + plane_size, input, top, left);
-                const float* rows[kWindow];
-                for (int i = 0; i < kWindow; ++i) rows[i] = window_row(values, input, top + i, left, padded[i]);
-                transform_windows(rows, task.relu_input, windows + static_cast<std::size_t>(c) * kTiles + r * block.width + t, plane);
+template <typename Input>
+void transform_block(const ConvTask& task, Input& input, const Block& block, float* windows) {
+    const int channels = task.conv->in_channels;
+    input.begin_block(block);
+    for (int c = 0; c < channels; ++c) {
+        input.begin_channel(c);
+        for (int y = 0; y < block.height; ++y) {
+            for (int x = 0; x < block.width; x += kLanes) {
+                WindowRows rows;
+                input.rows(x, y, rows);
+                transform_windows(rows, task.relu_input, windows + static_cast<std::size_t>(c) * kTiles + y * block.width + x,
+                                  plane_floats(channels));
             }
         }
     }
@@ -256,9 +186,15 @@ void run_channels(const ConvTask& task, const Output& output, const Block& block
     for (int r = 0; r < rows; ++r) write_channel(task, output, block, channel + r, sums + r * kTiles);
 }
 
-std::size_t products_floats(const PackedConv& conv) {
-    return kPlanes * plane_floats(conv.in_channels) + kPlanes * kTileRows * kTiles + kGap;
-}
+// Floats of scratch for: transformed windows and products, the result that only a 1x1 convolution sees, the input that is resampled.
+struct ScratchFloats {
+    std::size_t products, between, input;
+
+    ScratchFloats(const ConvTask& task, int input_width)
+        : products(kPlanes * plane_floats(task.conv->in_channels) + kPlanes * kTileRows * kTiles + kGap),
+          between(task.then == nullptr ? 0 : static_cast<std::size_t>(task.conv->out_channels) * kTiles * kResult * kResult + kLanes),
+          input(task.resample == nullptr ? 0 : ResampledInput::scratch_floats(input_width)) {}
+};
 
 // All output channels of a block whose transformed windows are there.
 void run_block(const ConvTask& task, const Output& output, const Block& block, float* scratch, Share work) {
@@ -269,20 +205,34 @@ void run_block(const ConvTask& task, const Output& output, const Block& block, f
     });
 }
 
-// The same, in scratch, where only the 1x1 convolution sees it.
-void run_both(const ConvTask& task, const Output& output, const Block& block, float* scratch, Share work) {
+// The same in scratch, at `between`, and from there through the 1x1 convolution.
+void run_both(const ConvTask& task, const Output& output, const Block& block, float* scratch, float* between, Share work) {
     const int width = block.width * kResult, height = block.height * kResult, x = block.x * kResult, y = block.y * kResult;
-    const Output between{scratch + products_floats(*task.conv), width, height};
-    run_block(task, between, {0, 0, block.width, block.height}, scratch, work);
+    run_block(task, {between, width, height}, {0, 0, block.width, block.height}, scratch, work);
     const Tile tile{x, y, std::min(width, output.width - x), std::min(height, output.height - y)};
-    run_pointwise(*task.then, {between.values, width, height}, output, tile);
+    run_pointwise(*task.then, {between, width, height}, output, tile);
+}
+
+template <typename Input>
+void run_blocks(const ConvTask& task, Input input, const Output& output, float* scratch, float* between, Share work) {
+    const Cover cover(output.width, output.height);
+    const int blocks = cover.blocks();
+    for (int i = work.next(blocks); i < blocks; i = work.next(blocks)) {
+        const Block block = cover.block(i);
+        transform_block(task, input, block, scratch);
+        if (task.then != nullptr) {
+            run_both(task, output, block, scratch, between, work);
+        } else {
+            run_block(task, output, block, scratch, work);
+        }
+    }
 }
 
 }  // namespace
 
-std::size_t winograd_scratch(const PackedConv& conv, const PackedConv* then) {
-    const std::size_t between = static_cast<std::size_t>(conv.out_channels) * kTiles * kResult * kResult + kLanes;
-    return products_floats(conv) + (then == nullptr ? 0 : between);
+std::size_t winograd_scratch(const ConvTask& task, int input_width) {
+    const ScratchFloats floats(task, input_width);
+    return floats.products + floats.between + floats.input;
 }
 
 void arrange_conv(const PackedConv& conv, float* arranged, Share work) {
@@ -310,18 +260,11 @@ void arrange_conv(const PackedConv& conv, float* arranged, Share work) {
 }
 
 void run_winograd(const ConvTask& task, MapView input, float* output, float* scratch, Share work) {
-    const Cover cover(input.width, input.height);
-    const Output result{output, input.width, input.height};
-    const int blocks = cover.blocks();
-    for (int i = work.next(blocks); i < blocks; i = work.next(blocks)) {
-        const Block block = cover.block(i);
-        transform_block(task, input, block, scratch);
-        if (task.then != nullptr) {
-            run_both(task, result, block, scratch, work);
-        } else {
-            run_block(task, result, block, scratch, work);
-        }
-    }
+    const ScratchFloats floats(task, input.width);
+    float* between = scratch + floats.products;
+    if (task.resample == nullptr) return run_blocks(task, StoredInput(input), {output, input.width, input.height}, scratch, between, work);
+    const Output result{output, task.resample->width, task.resample->height};
+    run_blocks(task, ResampledInput(*task.resample, input, between + floats.between), result, scratch, between, work);
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -5,7 +5,7 @@
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
-std::size_t winograd_scratch(const PackedConv& conv, const PackedConv* then);
+ConvScratch winograd_scratch;
 RunConv run_winograd;
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -1,6 +1,8 @@
 #include "model/dpt.hpp"
 
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace da {
 
@@ -45,7 +47,7 @@ class Head {
     ggml_tensor* refinenet(int number, ggml_tensor* top, ggml_tensor* lateral, int width, int height, const std::string& suffix) {
         const std::string path = scratch("rn" + std::to_string(number) + suffix);
         if (lateral != nullptr) top = ggml_add(g_.context, top, residual_unit(lateral, path + ".rc1"));
-        ggml_tensor* map = interpolate(g_, conv_2d(g_, residual_unit(top, path + ".rc2"), path + ".out"), width, height);
+        ggml_tensor* map = interpolate(g_, conv_2d(g_, residual_unit(top, path + ".rc2"), path + ".out"), {width, height, {}});
         stage("refinenet" + suffix + "." + std::to_string(number), map);
         return map;
     }
@@ -64,7 +66,7 @@ class Head {
     ggml_tensor* rays(ggml_tensor* map) {
         for (int i = 0; i < 5; ++i) map = conv_2d(g_, map, scratch("out1_aux." + std::to_string(i)));
         const int width = static_cast<int>(map->ne[0]), height = static_cast<int>(map->ne[1]), channels = static_cast<int>(map->ne[2]);
-        map = conv_2d(g_, interpolate(g_, map, width, height, positions(width, height, channels)), scratch("out2a_aux"));
+        map = conv_2d(g_, interpolate(g_, map, {width, height, positions(width, height, channels)}), scratch("out2a_aux"));
         const std::int64_t cells = map->ne[0] * map->ne[1], hidden = map->ne[2];
         ggml_tensor* tokens = ggml_cont(g_.context, ggml_transpose(g_.context, ggml_reshape_2d(g_.context, map, cells, hidden)));
         tokens = layer_norm(g_, tokens, scratch("out2_aux_ln"), kNormEps);
@@ -74,17 +76,22 @@ class Head {
         return conv_2d(g_, ggml_reshape_3d(g_.context, map, width, height, hidden), scratch("out2b_aux"), options);
     }
 
-    // The last map before the output branches, at the size of the picture.
-    ggml_tensor* full_size(ggml_tensor* fused) {
+    // The last map before the output branches.
+    ggml_tensor* last_map(ggml_tensor* fused) {
         ggml_tensor* map = conv_2d(g_, fused, scratch("out1"));
         stage("output_conv1", map);
-        const auto table = positions(picture_.width, picture_.height, static_cast<int>(map->ne[2]));
-        return interpolate(g_, map, picture_.width, picture_.height, table);
+        return map;
     }
 
-    // name: "out2" or "sky_out2"; stage_name: of the result.
-    ggml_tensor* output(ggml_tensor* map, const std::string& name, const std::string& stage_name) {
+    // How that map gets the size of the picture.
+    Resampling full_size(const ggml_tensor* map) const {
+        return {picture_.width, picture_.height, positions(picture_.width, picture_.height, static_cast<int>(map->ne[2]))};
+    }
+
+    // name: "out2" or "sky_out2"; stage_name: of the result; resampling: of the map first.
+    ggml_tensor* output(ggml_tensor* map, const std::string& name, const std::string& stage_name, std::optional<Resampling> resampling) {
         ConvOptions options;
+        options.resampling = std::move(resampling);
         options.relu_output = true;
         options.then = scratch(name + "b");
         ggml_tensor* result = conv_2d(g_, map, scratch(name + "a"), options);
@@ -165,10 +172,10 @@ ggml_tensor* picture_map(Graph& g, ggml_tensor* patches, Grid grid, Size picture
 HeadOutputs dpt(Graph& g, const Taps& taps, const Hparams& hparams, Grid grid, Size picture, const HeadWanted& wanted) {
     Head head(g, hparams, {"head.", "", hparams.architecture == Architecture::any_view, hparams.head.pos_embed}, grid, picture);
     const Taps levels = levels_of(head, taps);
-    ggml_tensor* map = head.full_size(head.fused(levels, ""));
+    ggml_tensor* map = head.last_map(head.fused(levels, ""));
     HeadOutputs outputs;
-    outputs.logits = head.output(map, "out2", "logits");
-    if (wanted.sky) outputs.sky_logits = head.output(map, "sky_out2", "sky_logits");
+    outputs.logits = head.output(map, "out2", "logits", head.full_size(map));
+    if (wanted.sky) outputs.sky_logits = head.output(map, "sky_out2", "sky_logits", head.full_size(map));
     if (hparams.has_rays) {
         ggml_tensor* rays = head.rays(head.fused(levels, "_aux"));
         stage_rays(g, rays);
@@ -182,8 +189,9 @@ ggml_tensor* gaussian_head(Graph& g, const Taps& taps, ggml_tensor* patches, con
     ggml_tensor* merged = picture_map(g, patches, grid, picture);
     for (int i = 0; i < 3; ++i) merged = gelu(g, conv_2d(g, merged, "gs.merger." + std::to_string(i)));
     g.stage("gs.images_merger", merged, shape_of(merged));
-    ggml_tensor* map = ggml_add(g.context, head.full_size(head.fused(levels_of(head, taps), "")), merged);
-    return head.output(map, "out2", "logits");
+    ggml_tensor* map = head.last_map(head.fused(levels_of(head, taps), ""));
+    map = ggml_add(g.context, interpolate(g, map, head.full_size(map)), merged);
+    return head.output(map, "out2", "logits", std::nullopt);
 }
 
 }  // namespace da
