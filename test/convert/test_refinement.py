@@ -8,6 +8,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
+from gguf_decoder import decoded
 
 from depth_anything_ros.cli import main
 from depth_anything_ros.convert import gguf_file
@@ -36,9 +37,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def tensors_of(path: Path) -> dict[str, np.ndarray]:
     """float32 tensors by the gguf package's own decoder."""
-    return {
-        tensor.name: gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32) for tensor in gguf.GGUFReader(path).tensors
-    }
+    return {tensor.name: decoded(tensor) for tensor in gguf.GGUFReader(path).tensors}
 
 
 def sampled_inputs(data: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

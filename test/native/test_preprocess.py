@@ -25,7 +25,10 @@ def official(picture, resolution):
         if new != old:
             grows = new[0] > old[0] or new[1] > old[1]
             cubic = cubic or grows
-            picture = cv2.resize(picture, new, interpolation=cv2.INTER_CUBIC if grows else cv2.INTER_AREA)
+            if old == (1, 1):  # OpenCV 4.5 refuses a single pixel
+                picture = np.tile(picture, (new[1], new[0], 1))
+            else:
+                picture = cv2.resize(picture, new, interpolation=cv2.INTER_CUBIC if grows else cv2.INTER_AREA)
     return picture, cubic
 
 

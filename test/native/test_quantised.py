@@ -3,6 +3,7 @@
 import gguf
 import numpy as np
 import pytest
+from gguf_decoder import decoded
 
 from depth_anything_ros import Engine
 from depth_anything_ros.convert import gguf_file
@@ -26,7 +27,7 @@ def mean_error(found, expected):
 def write_decoded(quantised, path):
     """An f32 file of the weights that a quantised one stands for, as the `gguf` package reads them."""
     model = gguf_file.read(quantised)
-    arrays = [gguf.quants.dequantize(tensor.data, tensor.tensor_type) for tensor in gguf.GGUFReader(quantised).tensors]
+    arrays = [decoded(tensor) for tensor in gguf.GGUFReader(quantised).tensors]
     infos = [TensorInfo(info.name, info.extents, TensorType.F32) for info in model.infos]
     write_file(path, model.items, infos, arrays)
 
