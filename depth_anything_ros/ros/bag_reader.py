@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -160,14 +160,15 @@ class BagReader:
 
     def _decompressed(self, path: Path) -> Path:
         """A temporary copy without the zstd layer of compression mode "file"."""
-        copy = self._temporary_folder() / path.stem
-        with path.open("rb") as packed, copy.open("wb") as plain:
-            decompressor = zstd.ZstdDecompressor()
-            try:
-                while piece := packed.read(1 << 20):
-                    plain.write(decompressor.decompress(piece))
-            except (zstd.ZstdError, EOFError) as error:
-                raise InputError("input.bag", f"{path} cannot be decompressed (zstd): {error}.") from error
+        decompressor = zstd.ZstdDecompressor()
+        with _copying(path):
+            copy = self._temporary_folder() / path.stem
+            with path.open("rb") as packed, copy.open("wb") as plain:
+                try:
+                    while piece := packed.read(1 << 20):
+                        plain.write(decompressor.decompress(piece))
+                except (zstd.ZstdError, EOFError) as error:
+                    raise InputError("input.bag", f"{path} cannot be decompressed (zstd): {error}.") from error
         if not decompressor.eof:
             self.warnings.append(f"{path} (zstd) is cut.")
         return copy
@@ -177,9 +178,10 @@ class BagReader:
         log = path.with_name(f"{path.name}-wal")
         if not log.exists() or log.stat().st_size == 0:
             return path
-        copy = self._temporary_folder() / path.name
-        shutil.copyfile(path, copy)
-        shutil.copyfile(log, copy.with_name(log.name))
+        with _copying(path):
+            copy = self._temporary_folder() / path.name
+            shutil.copyfile(path, copy)
+            shutil.copyfile(log, copy.with_name(log.name))
         connection = sqlite3.connect(copy)
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -193,6 +195,17 @@ class BagReader:
 
     def _temporary_folder(self) -> Path:
         return Path(self._stack.enter_context(TemporaryDirectory()))
+
+
+@contextmanager
+def _copying(path: Path) -> Iterator[None]:
+    """Raises InputError ``input.file`` when there is no room for a temporary copy."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            "input.file", f"{path} is read from a temporary copy, which cannot be made: {error.strerror}. TMPDIR names a folder with room."
+        ) from error
 
 
 class _WholeBag:

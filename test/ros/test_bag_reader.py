@@ -84,6 +84,19 @@ def test_write_ahead_log_beside_the_database(tmp_path: Path) -> None:
     assert len(warnings) == 1 and "write-ahead log" in warnings[0]
 
 
+@pytest.mark.parametrize("kind", ["write-ahead log", "zstd"])
+def test_no_room_for_a_temporary_copy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path = tmp_path / "a.db3"
+    if kind == "zstd":
+        path = write_bag(tmp_path / "bag", some_messages(), "mcap", "file")
+    else:
+        write_unclosed_sqlite(path, some_messages())
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "full"))
+    with pytest.raises(InputError, match=r"temporary copy.*No such file.*TMPDIR") as refusal:
+        read(path)
+    assert refusal.value.code == "input.file"
+
+
 @pytest.mark.parametrize(
     "make",
     [
