@@ -36,7 +36,9 @@ class Tf:
             return np.eye(4)
         try:
             found = self._buffer.lookup_transform(target, source, Time(nanoseconds=max(stamp_ns, 0)))
-        except self._not_yet:
+        except self._not_yet as error:
+            if "into the past" in str(error):
+                return Refusal(f"TF from {source!r} to {target!r} does not go back to the pictures: are their clocks the same?")
             return None
         except self._errors as error:
             return Refusal(f"no TF from {source!r} to {target!r}: {error}")

@@ -65,6 +65,17 @@ def test_the_height_of_the_camera_by_tf(rig: Rig, start: Start) -> None:
     assert robot.drive(5, until_known=True) is not None
 
 
+def test_pictures_by_another_clock_than_tf(rig: Rig, start: Start) -> None:
+    """They will never be in what TF remembers, which is another thing than one that may still come."""
+    start(*MODEL, "-p", "scale.source:=camera_height", room={"unit": UNIT}, fake_tf=True)
+    robot = Robot(rig)
+    tf = rig.node.create_publisher(TransformStamped, "/fake_tf", LATCHED)
+    robot.ready()
+    tf.publish(transform("base_footprint", "cam_optical", pose_at(0.0, z=HEIGHT), 100 * 10**9))
+    rig.spin(0.5)
+    assert robot.see(0.0) is None and "are their clocks the same?" in robot.scale()["reason"]
+
+
 def test_without_tf_what_needs_it_says_so_once_and_stays_off(rig: Rig, start: Start) -> None:
     node = start(*MODEL, "-p", "scale.source:=camera_height", room={"unit": UNIT})
     robot = Robot(rig)
@@ -310,7 +321,8 @@ def test_the_source_of_the_start_can_be_come_back_to(rig: Rig, start: Start) -> 
     assert rig.set_parameters({"scale.source": "metric_model"}) == ""
     robot = Robot(rig)
     robot.ready()
-    assert robot.drive(10, until_known=True) is not None
+    robot.before = lambda robot, x: rig.spin(0.1)  # for the work in the background
+    assert robot.drive(20, until_known=True) is not None
 
 
 def test_sources_that_want_a_network_are_set_at_start(rig: Rig, start: Start) -> None:

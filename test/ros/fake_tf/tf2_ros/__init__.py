@@ -1,7 +1,7 @@
 """A stand-in for tf2_ros, which no wheel has: transforms come as geometry_msgs/TransformStamped on /fake_tf, and direct ones are found.
 
 Names and behaviour are those that the package uses of the real one. A transform of stamp 0 holds at any time; one with a stamp holds at
-times up to it, later ones are not known yet.
+times up to it, later ones are not known yet, and 10 s before the first one are not remembered.
 """
 
 from geometry_msgs.msg import TransformStamped
@@ -33,6 +33,8 @@ class Buffer:
             return kept[-1]
         if time.nanoseconds > stamps[-1]:
             raise ExtrapolationException("Lookup would require extrapolation into the future.")
+        if time.nanoseconds < stamps[0] - 10**10:
+            raise ExtrapolationException("Lookup would require extrapolation into the past.")
         return min(zip(stamps, kept), key=lambda pair: abs(pair[0] - time.nanoseconds))[1]
 
 
