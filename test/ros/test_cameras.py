@@ -364,7 +364,7 @@ def test_a_newer_wish_outlives_a_load_that_fails(rig: Rig, start: Start) -> None
 
 
 def test_clean_up_forgets_what_is_being_loaded(rig: Rig, start: Start) -> None:
-    node = start(*MODEL, load_seconds=1.0)
+    node = start(*MODEL, load_seconds=2.0)
     rig.listen("/diagnostics")
     assert rig.set_parameters({"model": "small.gguf"}) == ""
     rig.until(lambda: "loading small.gguf" in statuses(rig).get("engine", {}).get("state", ""), 10)
@@ -372,7 +372,7 @@ def test_clean_up_forgets_what_is_being_loaded(rig: Rig, start: Start) -> None:
         assert rig.change_state(transition)
     for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
         assert rig.change_state(transition)
-    rig.spin(1.5)
+    rig.spin(2.5)
     assert "DA3-SMALL" in node.log and "taken over" not in node.log, "one of the two copies is for nobody"
 
 
