@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rclpy.node import Node
@@ -9,6 +10,7 @@ from rclpy.node import Node
 from depth_anything_ros.ros import qos
 from depth_anything_ros.ros.message_classes import message_class
 from depth_anything_ros.ros.scale_readings import Hear, Readings
+from depth_anything_ros.ros.topics import CAMERA_INFO
 
 
 class Inputs:
@@ -22,13 +24,14 @@ class Inputs:
 
     def subscribe(self) -> None:
         if not self._subscriptions:
-            self._subscriptions = [self._subscribed(topic, kind, hear) for topic, (kind, hear) in self._topics.items()]
+            self._subscriptions = [one for topic, (kind, hear) in self._topics.items() for one in self._subscribed(topic, kind, hear)]
 
-    def _subscribed(self, topic: str, kind: str, hear: Hear) -> Any:
+    def _subscribed(self, topic: str, kind: str, hear: Hear) -> Iterator[Any]:
+        create = self._node.create_subscription
         with qos.told_of(topic):
-            return self._node.create_subscription(
-                message_class(kind), topic, hear, qos.sensor_input(), qos_overriding_options=qos.overrides()
-            )
+            yield create(message_class(kind), topic, hear, qos.sensor_input(), qos_overriding_options=qos.overrides())
+        if kind == CAMERA_INFO:  # some cameras send it once and keep it
+            yield create(message_class(kind), topic, hear, qos.latched_info_input(), event_callbacks=qos.silent_about_mismatch())
 
     def unsubscribe(self) -> None:
         for subscription in self._subscriptions:

@@ -11,7 +11,7 @@ import pytest
 from box_room import CAMERA, pose_at
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
-from rig import LATCHED, NodeProcess, Rig, info_message, values_of
+from rig import LATCHED, RELIABLE, NodeProcess, Rig, info_message, values_of
 from room_robot import HEIGHT, UNIT, Robot, cloud, points_of, stamped, transform, truth
 from sensor_msgs.msg import CameraInfo, Image, LaserScan, PointCloud2, Range
 
@@ -140,10 +140,13 @@ def test_a_cloud_in_the_cameras_frame_needs_no_tf(rig: Rig, start: Start) -> Non
     assert "within 0.1 s" in robot.scale()["reason"]
 
 
-def test_another_depth_camera(rig: Rig, start: Start) -> None:
+@pytest.mark.parametrize("kept", [False, True], ids=["each time", "latched"])
+def test_another_depth_camera(rig: Rig, start: Start, kept: bool) -> None:
     start(*MODEL, "-p", "scale.source:=range", room={"unit": UNIT})
     robot = Robot(rig)
-    images, infos = rig.camera("scale/depth/image_rect", Image), rig.camera("scale/depth/camera_info", CameraInfo)
+    images = rig.camera("scale/depth/image_rect", Image)
+    infos = rig.camera("scale/depth/camera_info", CameraInfo, LATCHED if kept else RELIABLE)
+    infos.publish(info_message((64, 48), 0, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy))
     robot.ready()
     rig.wait_for_node(images, infos)
 
@@ -151,8 +154,9 @@ def test_another_depth_camera(rig: Rig, start: Start) -> None:
         millimetres = (truth(x) * 1000).astype("<u2")
         image = stamped(Image(height=48, width=64, encoding="16UC1", step=128), robot.stamp, "cam_optical")
         image.data.frombytes(millimetres.tobytes())
-        infos.publish(info_message((64, 48), robot.stamp, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy))
-        rig.spin(0.05)
+        if not kept:
+            infos.publish(info_message((64, 48), robot.stamp, CAMERA.fx, CAMERA.fy, CAMERA.cx, CAMERA.cy))
+            rig.spin(0.05)
         images.publish(image)
         rig.spin(0.05)
 
