@@ -37,17 +37,17 @@ inline void multiply(int depth, const float* a, std::ptrdiff_t a_stride, const f
     }
 }
 
-// Calls tile(first row, number of rows as a type) over `count` rows: full tiles, then smaller ones.
+// Calls tile(first row, number of rows as a type) over `count` rows: tiles of `most` rows, then smaller ones.
 template <int rows>
 struct RowCount {
     static constexpr int value = rows;
 };
 
-template <typename Tile>
+template <int most = kTileRows, typename Tile>
 void for_row_tiles(int count, const Tile& tile) {
-    constexpr int third = kTileRows / 3;
+    constexpr int third = most / 3;
     int r = 0;
-    for (; r + kTileRows <= count; r += kTileRows) tile(r, RowCount<kTileRows>{});
+    for (; r + most <= count; r += most) tile(r, RowCount<most>{});
     for (; r + third <= count; r += third) tile(r, RowCount<third>{});
     for (; r < count; ++r) tile(r, RowCount<1>{});
 }

@@ -19,6 +19,7 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 namespace {
 
 constexpr int kPlanes = kWindow * kWindow;
+constexpr int kRows = std::min(kTileRows, 8);  // output channels at a time: their sums in all planes stay near the first cache
 constexpr int kTermsPerSum = 32;  // of a product; short sums round less: a third of the error at 128 channels, for 2 % of the time
 constexpr int kGap = 16;          // between planes, so that they do not fall on the same lines of the cache
 
@@ -133,7 +134,7 @@ void write_row(const ConvTask& task, const Output& output, const Place& place, V
     }
 }
 
-// sums: [36][kTileRows][kTiles], of the channel at sums.
+// sums: [36][kRows][kTiles], of the channel at sums.
 void write_channel(const ConvTask& task, const Output& output, const Block& block, int channel, const float* sums) {
     for (int r = 0; r < block.height && (block.y + r) * kResult < output.height; ++r) {
         for (int t = 0; t < block.width && (block.x + t) * kResult < output.width; t += kLanes) {
@@ -141,7 +142,7 @@ void write_channel(const ConvTask& task, const Output& output, const Block& bloc
             for (int j = 0; j < kWindow; ++j) {
                 Vector m[kWindow], y[kResult];
                 for (int i = 0; i < kWindow; ++i)
-                    m[i] = load(sums + static_cast<std::size_t>(i * kWindow + j) * kTileRows * kTiles + r * block.width + t);
+                    m[i] = load(sums + static_cast<std::size_t>(i * kWindow + j) * kRows * kTiles + r * block.width + t);
                 transform_result(m, y);
                 for (int i = 0; i < kResult; ++i) rows[i][j] = y[i];
             }
@@ -181,7 +182,7 @@ void run_channels(const ConvTask& task, const Output& output, const Block& block
     const PackedConv& conv = *task.conv;
     for (int p = 0; p < kPlanes; ++p) {
         const float* weights = task.arranged + (static_cast<std::size_t>(p) * conv.out_channels + channel) * conv.in_channels;
-        run_product<rows>(conv.in_channels, weights, windows + p * plane_floats(conv.in_channels), sums + p * kTileRows * kTiles);
+        run_product<rows>(conv.in_channels, weights, windows + p * plane_floats(conv.in_channels), sums + p * kRows * kTiles);
     }
     for (int r = 0; r < rows; ++r) write_channel(task, output, block, channel + r, sums + r * kTiles);
 }
@@ -191,7 +192,7 @@ struct ScratchFloats {
     std::size_t products, between, input;
 
     ScratchFloats(const ConvTask& task, int input_width)
-        : products(kPlanes * plane_floats(task.conv->in_channels) + kPlanes * kTileRows * kTiles + kGap),
+        : products(kPlanes * plane_floats(task.conv->in_channels) + kPlanes * kRows * kTiles + kGap),
           between(task.then == nullptr ? 0 : static_cast<std::size_t>(task.conv->out_channels) * kTiles * kResult * kResult + kLanes),
           input(task.resample == nullptr ? 0 : ResampledInput::scratch_floats(input_width)) {}
 };
@@ -199,7 +200,7 @@ struct ScratchFloats {
 // All output channels of a block whose transformed windows are there.
 void run_block(const ConvTask& task, const Output& output, const Block& block, float* scratch, Share work) {
     float* sums = scratch + kPlanes * plane_floats(task.conv->in_channels);
-    for_row_tiles(task.conv->out_channels, [&](int channel, auto rows) {
+    for_row_tiles<kRows>(task.conv->out_channels, [&](int channel, auto rows) {
         if (work.cancelled()) return;
         run_channels<decltype(rows)::value>(task, output, block, channel, scratch, sums);
     });
