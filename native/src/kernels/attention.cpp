@@ -26,6 +26,33 @@ std::size_t keys_per_head(const AttentionTask& task) {
     return static_cast<std::size_t>(padded_tokens(task)) * task.head_dim;
 }
 
+void prepare_queries(const AttentionTask& task, const HeadRows& source, int first, int count, float* queries) {
+    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
+    float* rows = queries + static_cast<std::size_t>(first) * task.head_dim;
+    prepare_rows(task, source, first, count, rows);
+    for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
+}
+
+// Columns of a panel, zero where there is no token.
+void prepare_keys(const AttentionTask& task, const HeadRows& source, int first, int count, float* columns) {
+    float rows[kLanes * kLargestHead];
+    prepare_rows(task, source, first, count, rows);
+    std::fill(rows + count * task.head_dim, rows + kLanes * task.head_dim, 0.0f);
+    for (int d = 0; d < task.head_dim; d += kLanes) {
+        Vector square[kLanes];
+        for (int r = 0; r < kLanes; ++r) square[r] = load(rows + r * task.head_dim + d);
+        transpose(square);
+        for (int r = 0; r < kLanes; ++r) store(columns + static_cast<std::size_t>(d + r) * kPanel, square[r]);
+    }
+}
+
+void copy_values(const AttentionTask& task, QkvView qkv, int head, int first, int count, float* values) {
+    for (int t = first; t < first + count; ++t) {
+        const float* source = qkv.values + t * qkv.stride + (2 * task.heads + head) * task.head_dim;
+        std::copy(source, source + task.head_dim, values + static_cast<std::size_t>(t) * task.head_dim);
+    }
+}
+
 void soften(float* scores, int count, int padded, float& inverse_sum) {
     Vector most = broadcast(scores[0]), total{};
     int i = 0;
@@ -75,28 +102,17 @@ std::size_t attention_scratch(const AttentionTask& task) {
 
 void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope, float* prepared,
                  Share work) {
-    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
-    const int panels = panels_of(task), width = task.heads * task.head_dim;
-    float values[kLargestHead];
+    const int panels = panels_of(task);
     for (int i = work.next(task.heads * panels); i < task.heads * panels; i = work.next(task.heads * panels)) {
         const int head = i % task.heads, panel = i / task.heads;  // the heads of a token lie side by side
         float* queries = prepared + static_cast<std::size_t>(head) * task.tokens * task.head_dim;
         float* keys =
             prepared + 2 * queries_floats(task) + head * keys_per_head(task) + static_cast<std::size_t>(panel) * kPanel * task.head_dim;
-        std::fill(keys, keys + static_cast<std::size_t>(kPanel) * task.head_dim, 0.0f);
-        for (int t = panel * kPanel; t < std::min((panel + 1) * kPanel, task.tokens); ++t) {
-            const float* source = qkv.values + t * qkv.stride + head * task.head_dim;
-            const float* turn = rope == nullptr ? nullptr : rope + static_cast<std::size_t>(t) * task.head_dim;
-            float* query = queries + static_cast<std::size_t>(t) * task.head_dim;
-            std::copy(source, source + task.head_dim, query);
-            normalise(task, q_norm, query);
-            if (turn != nullptr) rotate(task, turn, query);
-            for (int d = 0; d < task.head_dim; ++d) query[d] *= scale;
-            std::copy(source + width, source + width + task.head_dim, values);
-            normalise(task, k_norm, values);
-            if (turn != nullptr) rotate(task, turn, values);
-            for (int d = 0; d < task.head_dim; ++d) keys[static_cast<std::size_t>(d) * kPanel + t % kPanel] = values[d];
-            std::copy(source + 2 * width, source + 2 * width + task.head_dim, query + queries_floats(task));
+        for (int column = 0; column < kPanel; column += kLanes) {
+            const int first = panel * kPanel + column, count = std::clamp(task.tokens - first, 0, kLanes);
+            prepare_queries(task, {qkv, 0, head, q_norm, rope}, first, count, queries);
+            prepare_keys(task, {qkv, 1, head, k_norm, rope}, first, count, keys + column);
+            copy_values(task, qkv, head, first, count, queries + queries_floats(task));
         }
     }
 }

@@ -1,31 +1,54 @@
 // What happens to the queries and keys of one head before they meet.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/attention.hpp"
-#include "kernels/vector.hpp"
+#include "kernels/shuffle.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 constexpr int kLargestHead = 512;
 
-inline float sum_of_lanes(const Vector& value) {
-    float sum = 0.0f;
-    for (int lane = 0; lane < kLanes; ++lane) sum += value[lane];
+// Queries or keys of up to kLanes neighbouring tokens of one head.
+struct HeadRows {
+    QkvView qkv;
+    int part, head;  // of the projection: 0 for queries, 1 for keys
+    const HeadNorm& norm;
+    const float* rope;  // see RunPrepare
+};
+
+// Lane r of the result: the lanes of rows[r] added up, one after the other.
+inline Vector sums_of(Vector (&rows)[kLanes]) {
+    transpose(rows);
+    Vector sum = rows[0];
+    for (int lane = 1; lane < kLanes; ++lane) sum += rows[lane];
     return sum;
 }
 
-inline void normalise(const AttentionTask& task, const HeadNorm& norm, float* values) {
-    if (norm.weight == nullptr) return;
-    const float count = static_cast<float>(task.head_dim);
-    Vector sums{}, squares{};
-    for (int i = 0; i < task.head_dim; i += kLanes) sums += load(values + i);
-    const float mean = sum_of_lanes(sums) / count;
-    for (int i = 0; i < task.head_dim; i += kLanes) squares += (load(values + i) - mean) * (load(values + i) - mean);
-    const float inverse = 1.0f / std::sqrt(sum_of_lanes(squares) / count + task.norm_eps);
-    for (int i = 0; i < task.head_dim; i += kLanes)
-        store(values + i, (load(values + i) - mean) * inverse * load(norm.weight + i) + load(norm.bias + i));
+// LayerNorm of `count` rows, of all of them at once: one row's sums would wait for each other.
+inline void normalise(const AttentionTask& task, const HeadNorm& norm, int count, float* rows) {
+    const auto channels = static_cast<float>(task.head_dim);
+    Vector sums[kLanes] = {}, squares[kLanes] = {}, inverse;
+    for (int r = 0; r < count; ++r) {
+        for (int d = 0; d < task.head_dim; d += kLanes) sums[r] += load(rows + r * task.head_dim + d);
+    }
+    const Vector mean = sums_of(sums) / channels;
+    for (int r = 0; r < count; ++r) {
+        for (int d = 0; d < task.head_dim; d += kLanes) {
+            const Vector offset = load(rows + r * task.head_dim + d) - mean[r];
+            squares[r] += offset * offset;
+        }
+    }
+    const Vector variance = sums_of(squares) / channels + task.norm_eps;
+    for (int r = 0; r < kLanes; ++r) inverse[r] = 1.0f / std::sqrt(variance[r]);
+    for (int r = 0; r < count; ++r) {
+        for (int d = 0; d < task.head_dim; d += kLanes) {
+            float* values = rows + r * task.head_dim + d;
+            store(values, (load(values) - mean[r]) * inverse[r] * load(norm.weight + d) + load(norm.bias + d));
+        }
+    }
 }
 
 // Pairs (j, j + quarter) of each half turn by the angle of that half's axis.
@@ -38,6 +61,18 @@ inline void rotate(const AttentionTask& task, const float* table, float* values)
             values[j + quarter] = b * table[j] + a * table[quarter + j];
         }
     }
+}
+
+// Those of `count` tokens from `first` on, normalised and turned, to rows[count][head_dim].
+inline void prepare_rows(const AttentionTask& task, const HeadRows& source, int first, int count, float* rows) {
+    const float* values = source.qkv.values + (source.part * task.heads + source.head) * task.head_dim;
+    for (int r = 0; r < count; ++r) {
+        const float* row = values + (first + r) * source.qkv.stride;
+        std::copy(row, row + task.head_dim, rows + r * task.head_dim);
+    }
+    if (source.norm.weight != nullptr) normalise(task, source.norm, count, rows);
+    for (int r = 0; source.rope != nullptr && r < count; ++r)
+        rotate(task, source.rope + static_cast<std::size_t>(first + r) * task.head_dim, rows + r * task.head_dim);
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

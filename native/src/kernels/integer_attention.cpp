@@ -33,26 +33,22 @@ std::size_t floats_for(std::size_t bytes) {
     return (bytes + sizeof(float) - 1) / sizeof(float);
 }
 
-// One token's query and key of a head, or the zeros of a key that is not there.
-void prepare_token(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope, int head,
-                   int token, const Layout& layout, std::uint8_t* prepared) {
-    const int width = task.heads * task.head_dim;
-    float row[kLargestHead] = {};
-    if (token < task.tokens) {
-        const float* source = qkv.values + token * qkv.stride + head * task.head_dim;
-        const float* turn = rope == nullptr ? nullptr : rope + static_cast<std::size_t>(token) * task.head_dim;
-        std::copy(source, source + task.head_dim, row);
-        normalise(task, q_norm, row);
-        if (turn != nullptr) rotate(task, turn, row);
-        const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
-        for (int d = 0; d < task.head_dim; ++d) row[d] *= scale;
-        quantise_row(row, 0, task.head_dim, task.head_dim, token, prepared);
-        std::copy(source + width, source + width + task.head_dim, row);
-        normalise(task, k_norm, row);
-        if (turn != nullptr) rotate(task, turn, row);
+// Queries and keys of kLanes tokens of a head; keys of tokens that are not there are zeros.
+void prepare_tokens(const AttentionTask& task, const HeadRows& queries, const HeadRows& keys, int first, const Layout& layout,
+                    std::uint8_t* prepared) {
+    const int count = std::clamp(task.tokens - first, 0, kLanes);
+    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
+    float rows[kLanes * kLargestHead];
+    prepare_rows(task, queries, first, count, rows);
+    for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
+    for (int r = 0; r < count; ++r) quantise_row(rows + r * task.head_dim, 0, task.head_dim, task.head_dim, first + r, prepared);
+    prepare_rows(task, keys, first, count, rows);
+    std::fill(rows + count * task.head_dim, rows + kLanes * task.head_dim, 0.0f);
+    for (int r = 0; r < kLanes; ++r) {
+        std::uint8_t* panel = prepared + layout.keys + (first + r) / kDotPanel * panel_bytes(task.head_dim);
+        for (int d = 0; d < task.head_dim; d += kBlock)
+            pack_block(rows + r * task.head_dim + d, (first + r) % kDotPanel, panel + d / kBlock * kBlockBytes);
     }
-    std::uint8_t* panel = prepared + layout.keys + token / kDotPanel * panel_bytes(task.head_dim);
-    for (int d = 0; d < task.head_dim; d += kBlock) pack_block(row + d, token % kDotPanel, panel + d / kBlock * kBlockBytes);
 }
 
 // The values of kBlock tokens, as one block of every column. scratch: [head_dim][kBlock].
@@ -158,8 +154,8 @@ void run_integer_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm&
     for (int i = work.next(task.heads * blocks); i < task.heads * blocks; i = work.next(task.heads * blocks)) {
         const int head = i / blocks, first = i % blocks * kBlock;
         std::uint8_t* of_head = prepared + head * head_bytes;
-        for (int token = first; token < first + kBlock; ++token)
-            prepare_token(task, qkv, q_norm, k_norm, rope, head, token, layout, of_head);
+        for (int token = first; token < first + kBlock; token += kLanes)
+            prepare_tokens(task, {qkv, 0, head, q_norm, rope}, {qkv, 1, head, k_norm, rope}, token, layout, of_head);
         prepare_values(task, qkv, head, first, layout, of_head, scratch);
     }
 }
