@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from depth_anything_ros.errors import InputError, OptionError
@@ -79,10 +80,19 @@ def _candidates(source: Source, pictures: dict[str, int], compressed: bool) -> l
         other = pictures.get(name.removesuffix(_SUFFIX) if kind == COMPRESSED else name + _SUFFIX)
         if not count or (other and compressed != (kind == COMPRESSED)):
             continue
-        message = next(iter(source.messages([name])), None)
-        if message is not None and (kind == COMPRESSED or reader.read(message.data, kind).encoding not in _DEPTH_ENCODINGS):
+        if _holds_pictures(source, name, kind, reader):
             found.append(name)
     return [name for name in found if not name.endswith(_OURS)] or found
+
+
+def _holds_pictures(source: Source, name: str, kind: str, reader: BagMessages) -> bool:
+    """By the first message that can be read."""
+    for message in source.messages([name]):
+        if kind == COMPRESSED:
+            return True
+        with suppress(InputError):  # it will be counted among the refused pictures
+            return bool(reader.read(message.data, kind).encoding not in _DEPTH_ENCODINGS)
+    return False
 
 
 def _only(candidates: list[str], pictures: dict[str, int]) -> list[str]:

@@ -6,8 +6,12 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.replay.cameras import Camera
 from depth_anything_ros.replay.source import STAMP_END, Head, Source
+from depth_anything_ros.ros.bag_messages import BagMessages
+from depth_anything_ros.ros.message_types import ros2_types
+from depth_anything_ros.ros.topics import CAMERA_INFO
 
 NO_CALIBRATION = -1
 
@@ -40,13 +44,16 @@ class Index:
 
 
 def read_index(source: Source, cameras: Sequence[Camera]) -> Index:
-    """Reads the recording once from its begin to its end; only the head of each picture is looked at."""
+    """Reads the recording once from its begin to its end; only the head of each picture is looked at.
+
+    A camera_info that cannot be read is passed over, and told in the source's warnings.
+    """
     index = Index({camera.image: CameraIndex() for camera in cameras}, [])
     by_info: dict[str, list[CameraIndex]] = {}
     for camera in cameras:
         by_info.setdefault(camera.info, []).append(index.cameras[camera.image])
     latest = dict.fromkeys(by_info, NO_CALIBRATION)
-    numbers: dict[bytes, int] = {}
+    numbers = _Numbers(index.calibrations, source.warnings)
     info_of = {camera.image: camera.info for camera in cameras}
     for head in source.heads(list(index.cameras), list(by_info)):
         if head.topic in index.cameras:
@@ -55,13 +62,40 @@ def read_index(source: Source, cameras: Sequence[Camera]) -> Index:
             one.stamps.append(_stamp(head))
             one.latest.append(latest[info_of[head.topic]])
         else:
-            number = numbers.setdefault(head.data[STAMP_END:], len(numbers))
-            if number == len(index.calibrations):
-                index.calibrations.append(head.data)
+            number = numbers.of(head)
+            if number == NO_CALIBRATION:
+                continue
             latest[head.topic] = number
             for one in by_info[head.topic]:
                 one.infos[_stamp(head)] = number
     return index
+
+
+class _Numbers:
+    """Numbers for camera_infos that differ in more than their stamp."""
+
+    def __init__(self, calibrations: list[bytes], warnings: list[str]) -> None:
+        """calibrations: takes the first of each number. warnings: takes a line for the first of a topic that cannot be read."""
+        self._calibrations = calibrations
+        self._warnings = warnings
+        self._messages = BagMessages(ros2_types())
+        self._known: dict[bytes, int] = {}
+        self._unreadable: set[str] = set()
+
+    def of(self, head: Head) -> int:
+        """`NO_CALIBRATION` where it cannot be read."""
+        content = head.data[STAMP_END:]
+        if content in self._known:
+            return self._known[content]
+        try:
+            self._messages.read(head.data, CAMERA_INFO)
+        except InputError as error:
+            if head.topic not in self._unreadable:
+                self._unreadable.add(head.topic)
+                self._warnings.append(f"{head.topic} at {head.stamp_ns * 1e-9:.3f} s is passed over, like others after it: {error}")
+            return NO_CALIBRATION
+        self._calibrations.append(head.data)
+        return self._known.setdefault(content, len(self._calibrations) - 1)
 
 
 def _stamp(head: Head) -> int:

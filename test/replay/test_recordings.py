@@ -11,7 +11,7 @@ import pytest
 from bag_tools import START_NS, TYPES, verb, write_bag, write_mcap, write_unclosed_sqlite
 from bag_tools import some_messages as bag_messages
 from mcap.writer import CompressionType
-from replay_tools import IMAGE, KINDS, camera_messages, cdr, header, image, pixels, read, run, stamp, stamps, write
+from replay_tools import IMAGE, INFO, KINDS, camera_messages, cdr, header, image, pixels, read, run, stamp, stamps, write
 from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.rosbag2 import Reader
 from toy_model import SMALLEST_ANY_VIEW, write_toy_model
@@ -44,6 +44,24 @@ def test_bare_files_and_a_log_that_was_left(tmp_path: Path) -> None:
     summary = run(write_unclosed_sqlite(tmp_path / "b.db3", bag_messages()), tmp_path / "b", **FOCAL)
     assert stamps(read(tmp_path / "a")[DEPTH]) == stamps(read(tmp_path / "b")[DEPTH]) == picture_stamps(10)
     assert "write-ahead log" in summary.warnings[0]
+
+
+def test_single_damaged_messages_do_not_end_it(tmp_path: Path) -> None:
+    """The first picture and the first camera_info: the rest is as if they were not there."""
+    messages = camera_messages(6)
+    damaged = {(IMAGE, 0): b"\0\1\0\0 no picture", (INFO, 0): b"\7\7\7\7", (INFO, 3): b""}
+    seen = {IMAGE: 0, INFO: 0}
+    for at, (topic, time, data) in enumerate(messages):
+        if topic in seen:
+            cut = damaged.get((topic, seen[topic]))
+            messages[at] = (topic, time, data if cut is None else cut + data[4:] if topic == INFO and cut else cut)
+            seen[topic] += 1
+    summary = run(write(tmp_path / "in", messages), tmp_path / "out")
+    assert (summary.pictures, summary.processed, summary.refused) == (6, 5, 1) and f"{IMAGE} at" in summary.refusals[0]
+    (warning,) = summary.warnings
+    assert f"{INFO} at" in warning and "passed over" in warning
+    found = read(tmp_path / "out")
+    assert stamps(found["/cam/depth/image_rect"]) == [stamp(index) for index in range(1, 6)], "in metres: the others have their calibration"
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "text.txt"])
