@@ -240,7 +240,7 @@ class DepthNode(LifecycleNode):
         )
         if self._switch.loading:
             state += f", loading {self._switch.loading}"
-        statuses = [diagnostics.engine_status(name, state, info, str(self.failure or self._switch.problem))]
+        statuses = [diagnostics.engine_status(name, state, info, str(self.failure or ""), self._switch.problem)]
         if self._cameras is not None and self._active:
             statuses += self._cameras.statuses(name)
         message = DiagnosticArray(status=statuses)

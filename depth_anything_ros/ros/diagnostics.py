@@ -126,8 +126,11 @@ class Health:
         return DiagnosticStatus.OK, "running"
 
 
-def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: str) -> DiagnosticStatus:
-    """Status of the model side. Random weights and unknown checkpoints keep it at WARN."""
+def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: str, remark: str = "") -> DiagnosticStatus:
+    """Status of the model side. Random weights and unknown checkpoints keep it at WARN.
+
+    problem: why nothing works. remark: why it does not work as it was asked to, such as with another model.
+    """
     if info is None:
         level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN
         return _status(f"{node_name}: engine", "", level, problem or "no model is loaded", {"state": state})
@@ -143,8 +146,8 @@ def engine_status(node_name: str, state: str, info: ModelInfo | None, problem: s
         "memory_mb": f"{resident_bytes() / 1e6:.0f}",
     }
     doubt = doubt_of(info.checkpoint, info.license)
-    level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN if doubt else DiagnosticStatus.OK
-    return _status(f"{node_name}: engine", info.device, level, problem or doubt or state, values)
+    level = DiagnosticStatus.ERROR if problem else DiagnosticStatus.WARN if remark or doubt else DiagnosticStatus.OK
+    return _status(f"{node_name}: engine", info.device, level, problem or remark or doubt or state, values)
 
 
 def resident_bytes() -> int:

@@ -112,6 +112,12 @@ def test_models_of_our_own_making_keep_the_engine_at_warn(checkpoint: str) -> No
     assert status.level == DiagnosticStatus.WARN and checkpoint in status.message
 
 
+def test_a_model_that_cannot_be_had_is_no_error_of_the_one_at_work() -> None:
+    status = engine_status("node", "active", METRIC, "", "still running a.gguf: b.gguf: no such file.")
+    assert (status.level, status.message) == (DiagnosticStatus.WARN, "still running a.gguf: b.gguf: no such file.")
+    assert engine_status("node", "active", METRIC, "a worker thread has died").level == DiagnosticStatus.ERROR
+
+
 def test_an_unknown_checkpoint_keeps_the_engine_at_warn() -> None:
     status = engine_status("node", "active", replace(METRIC, checkpoint="mine", license="unknown"), "")
     assert status.level == DiagnosticStatus.WARN and "mine is no published checkpoint" in status.message
