@@ -273,3 +273,20 @@ def cloud_of(message: PointCloud2) -> np.ndarray:
     }
     assert message.row_step == message.width * message.point_step and not message.is_bigendian
     return np.frombuffer(message.data, np.dtype(layout)).reshape(message.height, message.width)
+
+
+def grey(level: int, width: int = 64, height: int = 48) -> np.ndarray:
+    return np.full((height, width, 3), level, np.uint8)
+
+
+COUNTS = ("received", "processed", "dropped", "expired", "rejected", "failed", "unheard")
+"""Of frames, in the status of a camera; the first is the sum of the others."""
+
+
+def statuses(rig: Rig) -> dict[str, dict[str, str]]:
+    """Last values of each status by the part of its name after the node's."""
+    found = {}
+    for message in rig.received["/diagnostics"]:
+        for status in message.status:
+            found[status.name.partition(": ")[2]] = {"message": status.message, **{pair.key: pair.value for pair in status.values}}
+    return found

@@ -1,4 +1,4 @@
-"""Several cameras on one engine, the services, another model while frames flow."""
+"""Several cameras on one engine, and the services."""
 
 from __future__ import annotations
 
@@ -10,40 +10,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-import yaml
-from fake_engine import FakeEngine
 from lifecycle_msgs.msg import Transition
-from plyfile import PlyData
-from rcl_interfaces.srv import GetParameters
-from rclpy.lifecycle import TransitionCallbackReturn
-from rig import NodeProcess, Rig, image_message, info_message, values_of
+from rig import COUNTS, NodeProcess, Rig, grey, image_message, info_message, statuses, values_of
 from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import SetBool, Trigger
 
-from depth_anything_ros.errors import ModelError
-from depth_anything_ros.ros.depth_node import DepthNode
-from depth_anything_ros.ros.middleware import middleware
-from depth_anything_ros.ros.parameters import NodeOptions
-
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf", "-p", "points.edge_filter:=0.0")
-
-
-def grey(level: int, width: int = 64, height: int = 48) -> np.ndarray:
-    return np.full((height, width, 3), level, np.uint8)
-
-
-def timing_of(message: object) -> dict[str, float]:
-    return {pair.key: float(pair.value) for pair in message.status[0].values}
-
-
-def statuses(rig: Rig) -> dict[str, dict[str, str]]:
-    """Last values of each status by the part of its name after the node's."""
-    found = {}
-    for message in rig.received["/diagnostics"]:
-        for status in message.status:
-            found[status.name.partition(": ")[2]] = {"message": status.message, **{pair.key: pair.value for pair in status.values}}
-    return found
 
 
 @pytest.mark.case(47)
@@ -91,9 +64,6 @@ def test_cameras_share_the_engine_fairly(rig: Rig, start: Start) -> None:
         values = {key: int(statuses(rig)[f"camera {name}"][key]) for key in COUNTS}
         assert values["received"] == sum(value for key, value in values.items() if key != "received")
         assert values["dropped"] > values["processed"] > 5
-
-
-COUNTS = ("received", "processed", "dropped", "expired", "rejected", "failed", "unheard")
 
 
 @pytest.mark.case(49)
@@ -183,89 +153,6 @@ def test_reset_forgets_calibrations_and_counts(rig: Rig, start: Start) -> None:
     assert int(statuses(rig)["camera"]["processed"]) == len(rig.received["relative/image"])
 
 
-def test_a_snapshot_of_every_camera_without_listeners(rig: Rig, start: Start, tmp_path: Path) -> None:
-    folder = tmp_path / "shots שלום"
-    start(*MODEL, "-p", "cameras:=[front, left]", "-p", "focal:=300.0", "-p", f"snapshot.folder:={folder}", "-p", "points.stride:=4")
-    cameras = [rig.camera(f"{name}/image") for name in ("front", "left")]
-    client = rig.node.create_client(Trigger, "/depth_anything/snapshot")
-    rig.until(client.service_is_ready)
-    assert all(camera.get_subscription_count() == 0 for camera in cameras)
-    future = client.call_async(Trigger.Request())
-    pictures = [grey(51), grey(102)]
-    rig.send_until(
-        lambda: [camera.publish(image_message(picture, 5)) for camera, picture in zip(cameras, pictures)] and None, future.done, 15
-    )
-    assert future.result().success, future.result().message
-    written = Path(future.result().message)
-    assert written.parent == folder
-    for name, picture in zip(("front", "left"), pictures):
-        np.testing.assert_array_equal(cv2.imread(str(written / name / "picture.png")), picture)
-        with np.load(written / name / "depth.npz") as maps:
-            assert str(maps["unit"]) == "metre"
-            np.testing.assert_allclose(maps["depth"], 1.0 + picture[:, :, 0] / 255.0, rtol=1e-6)
-        vertices = PlyData.read(written / name / "points.ply")["vertex"]
-        assert len(vertices) == 12 * 16 and set(vertices["red"]) == {picture[0, 0, 0]}
-        np.testing.assert_allclose(vertices["z"], 1.0 + picture[0, 0, 0] / 255.0, rtol=1e-6)
-    parameters = yaml.safe_load((written / "parameters.yaml").read_text(encoding="utf-8"))["/**"]["ros__parameters"]
-    assert parameters["cameras"] == ["front", "left"] and parameters["points.stride"] == 4
-    rig.until(lambda: all(camera.get_subscription_count() == 0 for camera in cameras), 20)
-
-
-def test_a_snapshot_that_cannot_be_taken_says_why(rig: Rig, start: Start, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    start(*MODEL, "-p", f"snapshot.folder:={tmp_path / 'file'}")
-    refused = rig.call(Trigger, "/depth_anything/snapshot")
-    assert not refused.success and str(tmp_path / "file") in refused.message
-    assert rig.set_parameters({"snapshot.folder": str(tmp_path / "shots")}) == ""
-    started = time.monotonic()
-    late = rig.call(Trigger, "/depth_anything/snapshot", seconds=20)
-    assert not late.success and "no picture came" in late.message and 5 < time.monotonic() - started < 15
-
-
-def folder_of_length(base: Path, length: int) -> Path:
-    """A folder whose whole name has so many bytes."""
-    path = str(base)
-    while rest := length - len(path):
-        path += "/" + "n" * (rest - 1 if rest <= 200 else min(200, rest - 3))
-    return Path(path)
-
-
-@pytest.mark.parametrize("longest", ["parameters.yaml", "front/picture.png"])
-def test_a_disk_that_refuses_ends_the_snapshot_only(rig: Rig, start: Start, tmp_path: Path, longest: str) -> None:
-    """The system takes names of up to 4095 bytes: the folder fits, and the file in it does not."""
-    date = len("/20261130_120000_123456")
-    folder = folder_of_length(tmp_path, 4096 - date - len("/" + longest))
-    node = start(*MODEL, "-p", "cameras:=[front]", "-p", "focal:=300.0", "-p", f"snapshot.folder:={folder}")
-    rig.listen("front/depth/image_rect", "/diagnostics")
-    camera = rig.camera("front/image")
-    rig.wait_for_node(camera)
-    client = rig.node.create_client(Trigger, "/depth_anything/snapshot")
-    rig.until(client.service_is_ready)
-    future = client.call_async(Trigger.Request())
-    rig.send_until(lambda: camera.publish(image_message(grey(51), 5)), future.done, 15)
-    assert not future.result().success and longest in future.result().message
-    rig.next(lambda: camera.publish(image_message(grey(51), 6)), "front/depth/image_rect")
-    rig.spin(1.2)
-    values = {key: int(statuses(rig)["camera front"][key]) for key in COUNTS}
-    assert node.running and values["failed"] == values["rejected"] == 0, node.log
-    assert values["received"] == sum(value for key, value in values.items() if key != "received")
-
-
-def test_a_snapshot_ends_with_the_work(rig: Rig, start: Start, tmp_path: Path) -> None:
-    start(*MODEL, "-p", f"snapshot.folder:={tmp_path}")
-    camera = rig.camera()
-    client = rig.node.create_client(Trigger, "/depth_anything/snapshot")
-    rig.until(client.service_is_ready)
-    future = client.call_async(Trigger.Request())
-    rig.wait_for_node(camera)
-    assert rig.change_state(Transition.TRANSITION_DEACTIVATE)
-    rig.until(future.done, 10)
-    assert not future.result().success
-    assert rig.change_state(Transition.TRANSITION_ACTIVATE)
-    rig.spin(1.0)
-    assert camera.get_subscription_count() == 0, "nobody wants a picture any more"
-
-
 def test_counts_add_up_after_a_pause(rig: Rig, start: Start) -> None:
     start(*MODEL, "-p", "focal:=300.0", seconds=0.2)
     rig.listen("depth/image_rect", "/diagnostics")
@@ -283,115 +170,6 @@ def test_counts_add_up_after_a_pause(rig: Rig, start: Start) -> None:
     rig.until(lambda: "camera" in statuses(rig), 10)
     values = {key: int(statuses(rig)["camera"][key]) for key in COUNTS}
     assert values["received"] <= 1 and sum(values.values()) <= 2
-
-
-@pytest.mark.case(55)
-def test_the_model_is_switched_while_frames_flow(rig: Rig, start: Start) -> None:
-    """A metric model gives way to one of relative depth; topics that both have keep their listeners."""
-    node = start(*MODEL, "-p", "focal:=600.0", load_seconds=0.5, seconds=0.02)
-    rig.listen("depth/image_rect", "relative/image", "depth/confidence", "depth/sky_mask", "/diagnostics")
-    camera = rig.camera()
-    rig.wait_for_node(camera)
-    (depth,) = rig.next(lambda: camera.publish(image_message(grey(51), 1)), "depth/image_rect")
-    np.testing.assert_allclose(values_of(depth), 2.4, rtol=1e-6)
-    assert "no such file" in rig.set_parameters({"model": "missing.gguf"})
-    assert rig.set_parameters({"model": "small.gguf"}) == ""
-    while_loading = len(rig.received["depth/image_rect"])
-    for _ in range(5):
-        camera.publish(image_message(grey(51), 2))
-        rig.spin(0.05)
-    assert len(rig.received["depth/image_rect"]) > while_loading, "the old model works on meanwhile"
-    rig.send_until(lambda: camera.publish(image_message(grey(51), 3)), lambda: bool(rig.received["depth/confidence"]), 10)
-    rig.send_until(lambda: camera.publish(image_message(grey(51), 4)), lambda: bool(rig.received["relative/image"]))
-    relative = rig.received["relative/image"][-1]
-    np.testing.assert_allclose(values_of(relative), 1.2, rtol=1e-6)
-    rig.until(lambda: statuses(rig).get("engine", {}).get("checkpoint") == "DA3-SMALL", 20)
-    assert rig.set_parameters({"model": "fake.gguf", "resolution": 280}) == ""
-    rig.send_until(
-        lambda: camera.publish(image_message(grey(51), 5)),
-        lambda: statuses(rig).get("engine", {}).get("checkpoint") == "DA3METRIC-LARGE",
-        10,
-    )
-    assert node.running and "Frame lost" not in node.log
-
-
-@pytest.mark.case(55)
-@pytest.mark.case(69)
-def test_a_model_that_does_not_load_leaves_the_old_one_at_work(rig: Rig, start: Start) -> None:
-    node = start(*MODEL, "-p", "focal:=300.0")
-    rig.listen("depth/image_rect", "/diagnostics")
-    camera = rig.camera()
-    rig.wait_for_node(camera)
-    assert rig.set_parameters({"model": "broken.gguf"}) == ""
-    rig.until(lambda: "still running fake.gguf" in statuses(rig).get("engine", {}).get("message", ""), 20)
-    rig.next(lambda: camera.publish(image_message(grey(51), 1)), "depth/image_rect")
-    rig.until(lambda: rig.call(GetParameters, "/depth_anything/get_parameters", names=["model"]).values[0].string_value == "fake.gguf", 20)
-    assert node.running and node.log.count("Cannot load another model") == 1
-    assert rig.set_parameters({"model": "broken.gguf"}) == "", "the same again, which may have been repaired"
-    rig.until(lambda: node.log.count("Cannot load another model") == 2, 20)
-
-
-@pytest.mark.case(55)
-def test_a_load_that_fails_in_any_way_is_survived(rig: Rig, start: Start) -> None:
-    """Memory that is not there, and a pair that cannot be had: `scale.source` goes back with the rest."""
-    node = start(*MODEL, "-p", "metric_model:=broken.gguf", "-p", "scale.source:=constant", "-p", "scale.value:=2.0", info="any_view")
-    rig.listen("depth/image_rect")
-    camera = rig.camera()
-    rig.wait_for_node(camera)
-    assert rig.set_parameters({"model": "foreign.gguf"}) == ""
-    rig.until(lambda: "unexpected MemoryError: no room for another one" in node.log, 20)
-    assert rig.set_parameters({"scale.source": "model"}) == ""
-    rig.until(lambda: node.log.count("Cannot load another model") == 2, 20)
-    rig.spin(0.5)
-    names = ["model", "scale.source"]
-    values = rig.call(GetParameters, "/depth_anything/get_parameters", names=names).values
-    assert [value.string_value for value in values] == ["fake.gguf", "constant"]
-    (depth,) = rig.next(lambda: camera.publish(image_message(grey(51), 1)), "depth/image_rect")
-    np.testing.assert_allclose(values_of(depth), 2.4, rtol=1e-6)
-
-
-@pytest.mark.case(55)
-def test_a_newer_wish_outlives_a_load_that_fails(rig: Rig, start: Start) -> None:
-    node = start(*MODEL, load_seconds=1.0)
-    assert rig.set_parameters({"model": "broken.gguf"}) == ""
-    rig.spin(0.5)
-    assert rig.set_parameters({"model": "small.gguf"}) == ""
-    rig.until(lambda: "taken over" in node.log, 20)
-    assert node.log.count("Cannot load another model") == 1 and "DA3-SMALL" in node.log
-    rig.spin(0.5)
-    (model,) = rig.call(GetParameters, "/depth_anything/get_parameters", names=["model"]).values
-    assert model.string_value == "small.gguf"
-
-
-def test_clean_up_forgets_what_is_being_loaded(rig: Rig, start: Start) -> None:
-    node = start(*MODEL, load_seconds=2.0)
-    rig.listen("/diagnostics")
-    assert rig.set_parameters({"model": "small.gguf"}) == ""
-    rig.until(lambda: "loading small.gguf" in statuses(rig).get("engine", {}).get("state", ""), 10)
-    for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
-        assert rig.change_state(transition)
-    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-        assert rig.change_state(transition)
-    rig.spin(2.5)
-    assert "DA3-SMALL" in node.log and "taken over" not in node.log, "one of the two copies is for nobody"
-
-
-def test_what_a_failed_configure_has_loaded_is_given_back(own_domain: None) -> None:
-    engines: list[FakeEngine] = []
-
-    def load(options: NodeOptions) -> FakeEngine:
-        if options.model == "broken.gguf":
-            raise ModelError("model.missing", "broken.gguf: no such file.")
-        engines.append(FakeEngine())
-        return engines[-1]
-
-    parameters = ("model:=a.gguf", "metric_model:=broken.gguf", "scale.source:=metric_model")
-    with middleware(["--ros-args", *(part for one in parameters for part in ("-p", one))]):
-        node = DepthNode(load, lambda _: None, lambda: False)
-        assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
-        assert [engine.closed for engine in engines] == [True]
-        node.release()
-        node.destroy_node()
 
 
 @pytest.mark.case(40)
