@@ -3,8 +3,8 @@
 
 #include "kernels/functions.hpp"
 #include "kernels/head_rows.hpp"
+#include "kernels/softmax.hpp"
 #include "kernels/tile.hpp"
-#include "kernels/vector_math.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
@@ -51,28 +51,6 @@ void copy_values(const AttentionTask& task, QkvView qkv, int head, int first, in
         const float* source = qkv.values + t * qkv.stride + (2 * task.heads + head) * task.head_dim;
         std::copy(source, source + task.head_dim, values + static_cast<std::size_t>(t) * task.head_dim);
     }
-}
-
-void soften(float* scores, int count, int padded, float& inverse_sum) {
-    Vector most = broadcast(scores[0]), total{};
-    int i = 0;
-    for (; i + kLanes <= count; i += kLanes) most = largest(most, load(scores + i));
-    float top = most[0];
-    for (int lane = 1; lane < kLanes; ++lane) top = std::max(top, most[lane]);
-    for (; i < count; ++i) top = std::max(top, scores[i]);
-    for (i = count; i < padded; ++i) scores[i] = -INFINITY;
-    for (i = 0; i < padded; i += kLanes) {
-        const Vector value = exp(load(scores + i) - top);
-        store(scores + i, value);
-        total += value;
-    }
-    for (i = count; i < padded; ++i) {
-        total[i % kLanes] -= scores[i];
-        scores[i] = 0.0f;
-    }
-    float sum = 0.0f;
-    for (int lane = 0; lane < kLanes; ++lane) sum += total[lane];
-    inverse_sum = 1.0f / sum;
 }
 
 template <int vectors>
@@ -137,7 +115,7 @@ void run_attention(const AttentionTask& task, const float* prepared, RowsTarget 
             }
         });
         float inverse[kQueryRows];
-        for (int r = 0; r < rows; ++r) soften(scratch + static_cast<std::size_t>(r) * padded, task.tokens, padded, inverse[r]);
+        for (int r = 0; r < rows; ++r) inverse[r] = 1.0f / soften(scratch + static_cast<std::size_t>(r) * padded, task.tokens, padded);
         const float* values = prepared + queries_floats(task) + static_cast<std::size_t>(head) * task.tokens * task.head_dim;
         float* target = result.values + first * result.stride + head * task.head_dim;
         int d = 0;

@@ -3,6 +3,7 @@
 #include "kernels/functions.hpp"
 #include "kernels/head_rows.hpp"
 #include "kernels/integer_tile.hpp"
+#include "kernels/softmax.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
@@ -63,24 +64,6 @@ void prepare_values(const AttentionTask& task, QkvView qkv, int head, int first,
     std::uint8_t* values = prepared + layout.values + static_cast<std::size_t>(first / kBlock) * kBlockBytes;
     for (int d = 0; d < rounded_up(task.head_dim, kDotPanel); ++d)
         pack_block(scratch + d * kBlock, d % kDotPanel, values + d / kDotPanel * panel_bytes(layout.tokens));
-}
-
-// scores: e to the power of them less the greatest, and zero behind the last token. Gives their sum.
-float soften(float* scores, int count, int padded) {
-    for (int i = count; i < padded; ++i) scores[i] = -INFINITY;
-    Vector most = load(scores), total{};
-    for (int i = kLanes; i < padded; i += kLanes) most = largest(load(scores + i), most);
-    float top = most[0];
-    for (int lane = 1; lane < kLanes; ++lane) top = std::max(top, most[lane]);
-    for (int i = 0; i < padded; i += kLanes) {
-        Vector value = exp(load(scores + i) - top);
-        for (int lane = 0; i + kLanes > count && lane < kLanes; ++lane) value[lane] = i + lane < count ? value[lane] : 0.0f;
-        store(scores + i, value);
-        total += value;
-    }
-    float sum = 0.0f;
-    for (int lane = 0; lane < kLanes; ++lane) sum += total[lane];
-    return sum;
 }
 
 struct Queries {
