@@ -54,7 +54,8 @@ def test_the_page_works_without_a_network(tmp_path: Path, browser: webdriver.Chr
     # All pictures are there; nothing sticks out of the page.
     assert browser.execute_script("return [...document.images].every((image) => image.complete && image.naturalWidth > 0)")
     assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
-    assert browser.execute_script("return document.querySelectorAll('svg polyline').length") == 4
+    assert browser.execute_script("return document.querySelectorAll('svg polyline').length") == 5
+    assert "Scale, metres per unit" in browser.find_element(By.TAG_NAME, "body").text, "told of a scale that is given, too"
 
     size = "const size = document.getElementById('size'); size.value = 6; size.dispatchEvent(new Event('input'));"
     browser.execute_script(size)
