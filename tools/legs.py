@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+OF_THIS_ENVIRONMENT = ("LD_LIBRARY_PATH", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
+"""Set by the wheels of ROS when Python starts, for the libraries of one environment; another one sets its own."""
 WITHOUT_ROS = ("test/unit", "test/native", "test/convert", "test/models")
 
 
@@ -54,7 +56,8 @@ def _run_leg(name: str, leg: Leg) -> str:
     environment, copy = folder / "venv", folder / "copy"
     print(f"== {name}", flush=True)
     _copy_tree(copy)
-    variables = {**os.environ, "PATH": f"{environment / 'bin'}:{os.environ['PATH']}"}
+    variables = {name: value for name, value in os.environ.items() if name not in OF_THIS_ENVIRONMENT}
+    variables["PATH"] = f"{environment / 'bin'}:{os.environ['PATH']}"
     constraints = folder / "pins.txt"
     constraints.write_text("\n".join(leg.pins))
     variables["PIP_CONSTRAINT"] = str(constraints)
