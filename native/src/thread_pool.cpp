@@ -36,13 +36,14 @@ bool soon(std::chrono::microseconds patience, const Condition& condition) {
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) : patience_(patience_of(threads)) {
-    for (int thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+    workers_ = std::vector<Worker>(threads - 1);
+    for (int thread = 1; thread < threads; ++thread) workers_[thread - 1].thread = std::thread([this, thread] { work(thread); });
 }
 
 ThreadPool::~ThreadPool() {
     stopping_ = true;
     announce();
-    for (std::thread& worker : workers_) worker.join();
+    for (Worker& worker : workers_) worker.thread.join();
 }
 
 void ThreadPool::run(const std::function<void(int)>& share) {
@@ -61,14 +62,23 @@ void ThreadPool::announce() {
     ++round_;
     if (asleep_ == 0) return;
     const std::lock_guard<std::mutex> lock(mutex_);
+    const bool room = patience_.count() > 0;
+    for (Worker& worker : workers_) {
+        if (room && worker.asleep && !worker.allowed) worker.allowed = keep_off_this_processor(worker.thread);
+    }
     started_.notify_all();
 }
 
-void ThreadPool::sleep_until_changed(std::uint64_t seen) {
+void ThreadPool::sleep_until_changed(Worker& self, std::uint64_t seen) {
     std::unique_lock<std::mutex> lock(mutex_);
     ++asleep_;
+    self.asleep = true;
     started_.wait(lock, [&] { return round_ != seen; });
     --asleep_;
+    self.asleep = false;
+    if (!self.allowed) return;
+    run_on(*self.allowed);
+    self.allowed.reset();
 }
 
 void ThreadPool::enter(int thread) {
@@ -83,7 +93,7 @@ void ThreadPool::work(int thread) {
     std::uint64_t seen = 0;
     while (true) {
         const auto changed = [&] { return round_ != seen; };
-        if (!soon(patience_, changed)) sleep_until_changed(seen);
+        if (!soon(patience_, changed)) sleep_until_changed(workers_[thread - 1], seen);
         seen = round_;
         if (stopping_) return;
         enter(thread);

@@ -10,8 +10,11 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "thread_placement.hpp"
 
 namespace da {
 
@@ -30,10 +33,16 @@ class ThreadPool {
     void run(const std::function<void(int)>& share);
 
   private:
+    struct Worker {
+        std::thread thread;
+        bool asleep = false;               // guarded by mutex_
+        std::optional<cpu_set_t> allowed;  // what it gets back when it has woken up; guarded by mutex_
+    };
+
     void work(int thread);
     void enter(int thread);
     void announce();
-    void sleep_until_changed(std::uint64_t seen);
+    void sleep_until_changed(Worker& self, std::uint64_t seen);
 
     const std::chrono::microseconds patience_;
 
@@ -48,7 +57,7 @@ class ThreadPool {
     std::mutex mutex_;
     std::condition_variable started_, left_;
     std::atomic<int> asleep_{0};
-    std::vector<std::thread> workers_;
+    std::vector<Worker> workers_;
 };
 
 }  // namespace da

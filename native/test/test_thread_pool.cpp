@@ -1,3 +1,5 @@
+#include <sched.h>
+
 #include <chrono>
 #include <vector>
 
@@ -30,6 +32,29 @@ TEST(thread_pool, workers_take_part) {
         while (seen != 3 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     });
     CHECK(seen == 3);
+}
+
+// Without help Linux wakes the worker beside the caller on most of these.
+TEST(thread_pool, a_worker_that_slept_wakes_on_another_processor_and_keeps_all_of_its_own) {
+    cpu_set_t allowed;
+    CHECK(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+    if (CPU_COUNT(&allowed) < 2) return;
+    constexpr int rounds = 20;
+    da::ThreadPool pool(2);
+    int apart = 0;
+    for (int round = 0; round < rounds; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        std::atomic<int> processors[2] = {-1, -1};
+        pool.run([&](int thread) {
+            cpu_set_t own;
+            CHECK(thread == 0 || (sched_getaffinity(0, sizeof(own), &own) == 0 && CPU_EQUAL(&own, &allowed)));
+            processors[thread] = sched_getcpu();
+            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+            while (processors[1 - thread] < 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        });
+        apart += processors[0] != processors[1];
+    }
+    CHECK(apart >= rounds / 2);
 }
 
 TEST(thread_pool, nobody_is_in_a_share_after_run) {
