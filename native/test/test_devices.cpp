@@ -80,9 +80,12 @@ void compare(const toy::Model& model, int views) {
             if (expected[i].sky) CHECK(difference(found[i].sky->values, expected[i].sky->values) < device.bound);
             CHECK(found[i].gaussians.has_value() == expected[i].gaussians.has_value());
             if (expected[i].gaussians) CHECK(difference(found[i].gaussians->means, expected[i].gaussians->means) < 10.0 * device.bound);
-            CHECK(found[i].intrinsics.has_value() == expected[i].intrinsics.has_value());
             CHECK(found[i].scale_factor.has_value() == expected[i].scale_factor.has_value());
             if (expected[i].scale_factor) CHECK(std::abs(*found[i].scale_factor / *expected[i].scale_factor - 1.0f) < device.bound);
+            CHECK(found[i].extrinsics.has_value() == expected[i].extrinsics.has_value());
+            for (std::size_t k = 0; expected[i].extrinsics && k < expected[i].extrinsics->size(); ++k)
+                CHECK(std::abs((*found[i].extrinsics)[k] - (*expected[i].extrinsics)[k]) < device.bound);
+            CHECK(found[i].intrinsics.has_value() == expected[i].intrinsics.has_value());
             if (expected[i].intrinsics) CHECK(std::abs(found[i].intrinsics->fx / expected[i].intrinsics->fx - 1.0f) < device.bound);
         }
     }

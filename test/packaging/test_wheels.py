@@ -24,6 +24,11 @@ def run(*command, **options):
     return done.stdout
 
 
+def environment():
+    """Without what would bring in another Python's packages or libraries, or this tree in the place of the wheel."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_", "_ROS"))}
+
+
 def build(preset, folder):
     return Path(run(sys.executable, ROOT / "tools" / "wheels.py", folder, preset).strip().splitlines()[-1])
 
@@ -38,7 +43,7 @@ def python(wheel, tmp_path_factory):
     """The interpreter of an environment with the wheel, what it depends on, and another package with a ggml inside."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, "pywhispercpp")
+    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, "pywhispercpp", env=environment())
     return folder / "bin" / "python"
 
 
@@ -49,8 +54,7 @@ def model(tmp_path_factory):
 
 def depth(python, model, tmp_path, *neighbours, emulator=()):
     result = tmp_path / "result.npz"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_", "_ROS"))}
-    output = run(*emulator, python, PROGRAM, model, result, *neighbours, cwd=tmp_path, env=environment)
+    output = run(*emulator, python, PROGRAM, model, result, *neighbours, cwd=tmp_path, env=environment())
     found = np.load(result)
     return found["depth"], str(found["instruction_set"]), output
 

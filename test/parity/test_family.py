@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from family_comparison import GAUSSIANS, arrays_of, bounds_of, errors_of, known_cameras
+from family_comparison import GAUSSIANS, arrays_of, bounds_of, engine_cameras, errors_of
 from test_tiny import MANIFEST, REFERENCE
 from toy_model import any_view_model, complete_model, metric_model, mono_model, optional_parts_model, pose_encoder_model
 
@@ -31,7 +31,7 @@ def reference_of(name):
     pictures = [arrays[key] for key in sorted(arrays) if key.startswith("picture_")]
     if "known_extrinsics" not in arrays:
         return arrays, pictures, []
-    return arrays, pictures, known_cameras(arrays["known_extrinsics"], arrays["known_intrinsics"], pictures)
+    return arrays, pictures, engine_cameras(arrays["known_extrinsics"], arrays["known_intrinsics"], pictures)
 
 
 def load(path, **options):
