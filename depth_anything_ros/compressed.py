@@ -29,11 +29,8 @@ def decode(data: bytes) -> UInt8Array:
     An orientation in EXIF is ignored: the camera_info describes the pixels as the sensor gave them.
     Raises InputError ``input.encoding`` (neither JPEG nor PNG) or ``input.shape`` (cut, damaged, no pixels or too many).
     """
-    if data.startswith(_PNG):
-        _check_png(data)
-    elif data.startswith(_JPEG):
-        _check_jpeg(data)
-    else:
+    check_whole(data)
+    if not data.startswith((_PNG, _JPEG)):
         raise InputError("input.encoding", f"Compressed image of {len(data)} bytes is neither JPEG nor PNG (it begins with {data[:4]!r}).")
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
     try:
@@ -43,6 +40,14 @@ def decode(data: bytes) -> UInt8Array:
     if picture is None:
         raise _damaged("it cannot be decoded")
     return to_eight_bits(picture) if picture.dtype == np.uint16 else np.asarray(picture, np.uint8)
+
+
+def check_whole(data: bytes) -> None:
+    """Raises InputError ``input.shape`` for a JPEG or PNG that is cut, damaged, or has no pixels or too many; other data passes."""
+    if data.startswith(_PNG):
+        _check_png(data)
+    elif data.startswith(_JPEG):
+        _check_jpeg(data)
 
 
 def _damaged(what: str) -> InputError:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import glob
+import os
+import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from depth_anything_ros.compressed import check_whole
 from depth_anything_ros.errors import InputError
+from depth_anything_ros.images import full_scale, to_eight_bits
 from depth_anything_ros.types import Float32Array, UInt8Array
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
@@ -21,29 +27,43 @@ VIDEO_SUFFIXES = frozenset({".avi", ".m4v", ".mjpeg", ".mkv", ".mov", ".mp4", ".
 def find_pictures(patterns: Sequence[str]) -> list[Path]:
     """Files named by paths or glob patterns (videos too), a folder standing for the pictures in it; each pattern's files are sorted.
 
-    Raises InputError ``input.file`` when a pattern names nothing.
+    Raises InputError ``input.file`` when a pattern names nothing, or what it names cannot be reached.
     """
     found: list[Path] = []
     for pattern in patterns:
-        whole = Path(pattern).expanduser()
-        paths = [whole] if whole.exists() else [Path(name) for name in sorted(glob.glob(str(whole), recursive=True))]
-        files = [file for path in paths for file in (_pictures_in(path) if path.is_dir() else [path])]
+        try:
+            files = [file for path in _named(pattern) for file in (_pictures_in(path) if path.is_dir() else [path])]
+        except OSError as error:
+            raise InputError("input.file", f"{pattern} cannot be read: {error.strerror}.") from error
         if not files:
             raise InputError("input.file", f"No picture found at {pattern}.")
-        found += files
+        found += dict.fromkeys(files)  # a pattern can name a folder and what is in it
     return found
 
 
 def read_picture(path: Path) -> UInt8Array:
-    """uint8 RGB [H, W, 3], upright by its EXIF orientation. Raises InputError ``input.file``."""
+    """uint8 RGB [H, W, 3], upright by its EXIF orientation. 16 bits become 8 as those of a camera do (`images`); alpha is dropped.
+
+    Raises InputError: ``input.file``, and ``input.shape`` for a JPEG or PNG that is cut.
+    """
     try:
         data = np.fromfile(path, np.uint8)
     except OSError as error:
         raise InputError("input.file", f"Picture {path} cannot be read: {error.strerror}.") from error
-    bgr = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
-    if bgr is None:
+    try:
+        check_whole(data.tobytes())
+        picture = cv2.imdecode(data, cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH) if data.size else None
+    except InputError as error:
+        raise InputError(error.code, f"Picture {path}: {error}") from error
+    except cv2.error as error:  # larger than OpenCV reads
+        raise InputError("input.file", f"{path} is no picture that OpenCV can decode: {error.err}.") from error
+    if picture is None:
         raise InputError("input.file", f"{path} is no picture that OpenCV can decode.")
-    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
+    if picture.dtype == np.uint16:
+        picture = to_eight_bits(picture) if picture.ndim == 2 else full_scale(picture)
+    if picture.dtype != np.uint8:
+        raise InputError("input.file", f"{path} has pixels of type {picture.dtype}; save it with 8 or 16 bits.")
+    return np.asarray(cv2.cvtColor(picture, cv2.COLOR_GRAY2RGB if picture.ndim == 2 else cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def read_pictures(path: Path) -> Iterator[tuple[str, UInt8Array]]:
@@ -58,13 +78,20 @@ def read_pictures(path: Path) -> Iterator[tuple[str, UInt8Array]]:
     try:
         number = 0
         while capture.grab():
-            _, bgr = capture.retrieve()
-            yield f"{path.stem}_{number:06d}", np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
+            yield f"{path.stem}_{number:06d}", grabbed_picture(capture, path, number)
             number += 1
     finally:
         capture.release()
     if number == 0:
         raise InputError("input.file", f"{path} is no video that OpenCV can decode.")
+
+
+def grabbed_picture(capture: cv2.VideoCapture, path: Path, number: int) -> UInt8Array:
+    """uint8 RGB [H, W, 3]: what was grabbed last of a video, its picture of that number. Raises InputError ``input.file``."""
+    good, bgr = capture.retrieve()
+    if not good:
+        raise InputError("input.file", f"Picture {number} of the video {path} cannot be decoded; cut the video before it.")
+    return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def count_pictures(path: Path) -> int:
@@ -90,10 +117,31 @@ def write_pfm(path: Path, values: Float32Array) -> None:
     write_file(path, f"Pf\n{width} {height}\n-1.0\n".encode() + values[::-1].astype("<f4").tobytes())
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Raises InputError ``input.file`` when it cannot be written."""
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A new name beside `path` to write to: at the end that file takes the name `path`, after an error it is removed.
+
+    A link stays one, and what it leads to is replaced. Raises OSError.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EEXIST, "something else than a file is there", str(path))
+    partial = target.with_name(f".{secrets.token_hex(8)}.partial")  # short, since names may be as long as a file system takes
     try:
-        path.write_bytes(data)
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """The whole file or none: what was there stays until the new one is complete.
+
+    Raises InputError ``input.file`` when it cannot be written.
+    """
+    try:
+        with replacing(path) as partial:
+            partial.write_bytes(data)
     except OSError as error:
         raise InputError("input.file", f"{path} cannot be written: {error.strerror}.") from error
 
@@ -106,5 +154,21 @@ def make_folder(folder: Path) -> None:
         raise InputError("input.file", f"Folder {folder} cannot be made: {error.strerror}.") from error
 
 
+def _named(pattern: str) -> list[Path]:
+    """What a path or pattern names, sorted. Raises OSError."""
+    whole = Path(os.path.expanduser(pattern))
+    try:
+        whole.stat()
+        return [whole]
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    # What exists of a pattern is meant as it is: folders have brackets in their names too.
+    fixed = next((parent for parent in whole.parents if parent.exists()), whole.parents[-1])
+    names = glob.glob(os.path.join(glob.escape(str(fixed)), whole.relative_to(fixed)), recursive=True)
+    return [Path(name) for name in sorted(names)]
+
+
 def _pictures_in(folder: Path) -> list[Path]:
-    return sorted(child for child in folder.iterdir() if child.suffix.lower() in PICTURE_SUFFIXES)
+    """Without hidden files, which other systems leave beside pictures (``._photo.jpg``)."""
+    files = (child for child in folder.iterdir() if child.suffix.lower() in PICTURE_SUFFIXES and not child.name.startswith("."))
+    return sorted(file for file in files if file.is_file())

@@ -36,18 +36,18 @@ def to_eight_bits(samples: NDArray[np.uint16]) -> UInt8Array:
     return np.asarray(cv2.convertScaleAbs(samples, alpha=255.0 / ((1 << bits) - 1)), np.uint8).reshape(samples.shape)
 
 
+def full_scale(samples: Samples) -> UInt8Array:
+    """Colour of 16 bits, uint16 [H, W, 3 or 4], to uint8 [H, W, 3]: all bits are used."""
+    colours = np.ascontiguousarray(samples[:, :, :3])
+    return np.asarray(cv2.convertScaleAbs(colours, alpha=255.0 / 65535.0), np.uint8)
+
+
 def _as_it_is(samples: Samples) -> UInt8Array:
     return samples.astype(np.uint8, copy=False)
 
 
 def _without_alpha(samples: Samples) -> UInt8Array:
     return np.ascontiguousarray(samples[:, :, :3], np.uint8)
-
-
-def _full_scale(samples: Samples) -> UInt8Array:
-    """Colour of 16 bits: all of them are used."""
-    colours = np.ascontiguousarray(samples[:, :, :3])
-    return np.asarray(cv2.convertScaleAbs(colours, alpha=255.0 / 65535.0), np.uint8)
 
 
 def _eight(samples: Samples) -> UInt8Array:
@@ -94,10 +94,10 @@ _ENCODINGS: dict[str, _Encoding] = {
     "bgr8": _Encoding(3, _as_it_is, bgr=True),
     "rgba8": _Encoding(4, _without_alpha),
     "bgra8": _Encoding(4, _without_alpha, bgr=True),
-    "rgb16": _Encoding(3, _full_scale, wide=True),
-    "bgr16": _Encoding(3, _full_scale, bgr=True, wide=True),
-    "rgba16": _Encoding(4, _full_scale, wide=True),
-    "bgra16": _Encoding(4, _full_scale, bgr=True, wide=True),
+    "rgb16": _Encoding(3, full_scale, wide=True),
+    "bgr16": _Encoding(3, full_scale, bgr=True, wide=True),
+    "rgba16": _Encoding(4, full_scale, wide=True),
+    "bgra16": _Encoding(4, full_scale, bgr=True, wide=True),
     "mono8": _Encoding(1, _GREY),
     "mono16": _Encoding(1, _GREY, wide=True),
     "8UC1": _Encoding(1, _GREY),

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from depth_anything_ros.errors import InputError
-from depth_anything_ros.files import VIDEO_SUFFIXES, find_pictures, read_picture
+from depth_anything_ros.files import VIDEO_SUFFIXES, find_pictures, grabbed_picture, read_picture
 from depth_anything_ros.types import UInt8Array
 
 
@@ -46,5 +46,5 @@ def read_video(path: Path, frames: int) -> dict[str, UInt8Array]:
     video, pictures = cv2.VideoCapture(str(path)), {}
     for number in range(count):
         if video.grab() and number in wanted:
-            pictures[f"frame_{number:06}.png"] = np.asarray(cv2.cvtColor(video.retrieve()[1], cv2.COLOR_BGR2RGB), np.uint8)
+            pictures[f"frame_{number:06}.png"] = grabbed_picture(video, path, number)
     return pictures

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from depth_anything_ros.errors import InputError, OptionError
-from depth_anything_ros.files import find_pictures, read_picture
+from depth_anything_ros.files import find_pictures, grabbed_picture, read_picture
 from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.replay.calibration_file import calibration_of_k, read_calibration
 from depth_anything_ros.replay.source import STAMP_END, Head, SourceOptions, is_video
@@ -171,8 +171,7 @@ class _Video:
             index = self._next
             self._next += 1
             if index >= first:
-                _, bgr = self._capture.retrieve()
-                yield index, np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), np.uint8)
+                yield index, grabbed_picture(self._capture, self._path, index)
 
     def close(self) -> None:
         self._capture.release()
