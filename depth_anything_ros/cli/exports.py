@@ -1,9 +1,10 @@
-"""Files for other programs that `infer` writes for one picture and `reconstruct` for a scene, by format."""
+"""Files for other programs that `infer` writes for one picture and `reconstruct` for a scene, by format; each takes its path."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from depth_anything_ros.export.cameras import write_cameras
@@ -14,13 +15,13 @@ from depth_anything_ros.export.ply import write_ply
 from depth_anything_ros.export.views import View
 from depth_anything_ros.types import Prediction
 
-EXPORTS: dict[str, Callable[[Path, View], None]] = {
-    "glb": lambda stem, view: write_glb(Path(f"{stem}.glb"), [view]),
-    "ply": lambda stem, view: write_ply(Path(f"{stem}.ply"), [view]),
-    "colmap": lambda stem, view: write_colmap(Path(f"{stem}_colmap"), [view]),
-    "colmap-text": lambda stem, view: write_colmap(Path(f"{stem}_colmap_text"), [view], text=True),
+EXPORTS: dict[str, Callable[[Path, list[View]], None]] = {
+    "glb": write_glb,
+    "ply": write_ply,
+    "colmap": write_colmap,
+    "colmap-text": partial(write_colmap, text=True),
 }
-"""Of one picture. Each takes the path without suffix, and the view."""
+"""Of one view or of several."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,9 @@ class Scene:
     metres_per_unit: float | None
     """Of the Gaussians, see `write_gaussians`."""
 
-
-SCENE_EXPORTS: dict[str, tuple[str, Callable[[Path, Scene], object]]] = {
-    "cameras": ("cameras.json", lambda path, scene: write_cameras(path, scene.views)),
-    "glb": ("scene.glb", lambda path, scene: write_glb(path, scene.views)),
-    "ply": ("scene.ply", lambda path, scene: write_ply(path, scene.views)),
-    "colmap": ("colmap", lambda path, scene: write_colmap(path, scene.views)),
-    "colmap-text": ("colmap_text", lambda path, scene: write_colmap(path, scene.views, text=True)),
-    "gaussians": ("gaussians.ply", lambda path, scene: write_gaussians(path, scene.predictions, scene.metres_per_unit)),
-}
-"""Of a scene: name of the file or folder, and its writer."""
+    def write(self, name: str, path: Path) -> None:
+        """The format of that name."""
+        if name == "gaussians":
+            write_gaussians(path, self.predictions, self.metres_per_unit)
+        else:
+            {**EXPORTS, "cameras": write_cameras}[name](path, self.views)

@@ -5,9 +5,9 @@
 
 A folder stands for the pictures in it, a video for each of its pictures (clip_000000, clip_000001, ...).
 
-Formats: color (PNG for people), npz (all maps with their unit), pfm (depth as float), mm (16-bit PNG in millimetres; only where the depth
-is in metres), pose (JSON: the camera as the model sees it). For other programs, as points with their camera: glb, ply, colmap, colmap-text
-(docs/exports.md). A metric model needs --focal to give metres.
+Formats: color (PNG for people), npz (all maps with their unit), pfm (depth as float), mm (16-bit PNG in millimetres, 0 invalid; only where
+the depth is in metres), pose (JSON: the camera as the model sees it). For other programs, as points with their camera: glb, ply, colmap,
+colmap-text. docs/exports.md tells what is in each. DA3METRIC needs --focal to give metres.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from depth_anything_ros.cli.exports import EXPORTS
-from depth_anything_ros.cli.results import WRITERS
+from depth_anything_ros.cli.formats import PICTURE_FILES, check_formats, check_model, picture_files
+from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import OptionError
-from depth_anything_ros.types import Products, UInt8Array
 
-FORMATS = (*WRITERS, *EXPORTS)
+if TYPE_CHECKING:
+    from depth_anything_ros.types import UInt8Array
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric-model", default="", metavar="M", help="metric network that gives --model its metres (da3nested-metric)")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
-        "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(FORMATS)} (default color npz)"
+        "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(PICTURE_FILES)} (default color npz)"
     )
     parser.add_argument("--focal", type=float, default=0.0, metavar="PX", help="focal length of the pictures in pixels")
     parser.add_argument("--size", default="camera", help="size of the maps: camera (that of the picture, default) or network")
@@ -41,49 +42,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.cli.results import write_results
     from depth_anything_ros.engine import Engine
-    from depth_anything_ros.files import count_pictures, find_pictures, make_folder
+    from depth_anything_ros.files import VIDEO_SUFFIXES, count_pictures, find_pictures, make_folder
     from depth_anything_ros.geometry import centred_intrinsics
     from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.pipeline import ProcessingOptions, process
     from depth_anything_ros.progress import Progress
     from depth_anything_ros.types import Frame
 
-    if unknown := [name for name in arguments.formats if name not in FORMATS]:
-        raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(FORMATS)}.")
+    check_formats(arguments.formats, PICTURE_FILES)
     if not 0.0 <= arguments.focal < 1e6:
         raise OptionError("option.range", f"--focal {arguments.focal} must be a number of pixels above 0.")
+    if arguments.size not in ("camera", "network"):
+        raise OptionError("option.range", f"--size {arguments.size} must be camera or network.")
     options = ProcessingOptions(depth_size=arguments.size)
     paths = find_pictures(arguments.images)
     make_folder(arguments.output)
     chosen = {name: getattr(arguments, name) for name in ("threads", "resolution", "metric_model", "exact")}
     with Engine.load(arguments.model, **chosen) as engine:
+        check_model(arguments.formats, engine.info, arguments.focal)
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
             print(doubt, flush=True)
         total = sum(count_pictures(path) for path in paths)
         progress = Progress(sys.stderr if sys.stderr.isatty() and total > 1 else None)
         progress.begin(total, 0)
         for name, path, pixels in _pictures(paths):
+            files = picture_files(arguments.output / name, arguments.formats, paths)
             height, width = pixels.shape[:2]
             camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
-            products = process(Frame(pixels, False, camera, 0, ""), engine, options)
-            _write(arguments.output / name, path.name, products, arguments.formats)
+            frame = Frame(pixels, False, camera, 0, "")
+            products = interruptible(engine, lambda frame=frame: process(frame, engine, options))
+            write_results(files, products, f"{name}.png" if path.suffix.lower() in VIDEO_SUFFIXES else path.name)
             progress.clear()
             unit = "metres" if products.metric else products.prediction.kind.value
             print(f"{path} -> {name}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
             progress.advance(1)
         progress.end()
     return 0
-
-
-def _write(stem: Path, picture: str, products: Products, formats: list[str]) -> None:
-    from depth_anything_ros.export.views import view_of
-
-    for name in formats:
-        if name in WRITERS:
-            WRITERS[name](stem, products)
-        else:
-            EXPORTS[name](stem, view_of(products.frame, products.prediction, picture))
 
 
 def _pictures(paths: list[Path]) -> Iterator[tuple[str, Path, UInt8Array]]:

@@ -19,7 +19,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from depth_anything_ros.cli.exports import SCENE_EXPORTS, Scene
+from depth_anything_ros.cli.formats import SCENE_FILES, check_formats
+from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric-model", type=Path, help="metric model that gives the scene its metres")
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
-        "--formats", nargs="+", default=["cameras", "glb"], metavar="NAME", help=f"of {', '.join(SCENE_EXPORTS)} (default cameras glb)"
+        "--formats", nargs="+", default=["cameras", "glb"], metavar="NAME", help=f"of {', '.join(SCENE_FILES)} (default cameras glb)"
     )
     parser.add_argument("--frames", type=int, default=FRAMES, metavar="N", help=f"pictures taken evenly from a video (default {FRAMES})")
     parser.add_argument("--cameras", type=Path, metavar="FILE", help="known cameras of the pictures, as cameras.json has them, in metres")
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.cli.exports import Scene
     from depth_anything_ros.engine import Engine
     from depth_anything_ros.export.cameras import read_cameras
     from depth_anything_ros.export.views import unit_of, view_of
@@ -54,8 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.scenes import read_scene
     from depth_anything_ros.types import Frame, Wanted
 
-    if unknown := [name for name in arguments.formats if name not in SCENE_EXPORTS]:
-        raise OptionError("option.range", f"--formats {unknown[0]} is unknown; known: {', '.join(SCENE_EXPORTS)}.")
+    check_formats(arguments.formats, SCENE_FILES)
     if arguments.frames < 1:
         raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
     pictures = read_scene(arguments.pictures, arguments.frames)
@@ -65,31 +66,32 @@ def run(arguments: argparse.Namespace) -> int:
         _check(engine, pictures, arguments.formats)
         if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
             print(doubt, flush=True)
+        make_folder(arguments.output)
         print(f"{len(pictures)} pictures of {engine.info.checkpoint} ...", flush=True)
-        predictions = engine.infer_views(
-            list(pictures.values()),
-            wanted=Wanted(gaussians="gaussians" in arguments.formats),
-            ray_pose=arguments.ray_pose,
-            cameras=cameras,
-            seed=arguments.seed,
-        )
+        how = {"wanted": Wanted(gaussians="gaussians" in arguments.formats), "ray_pose": arguments.ray_pose, "seed": arguments.seed}
+        predictions = interruptible(engine, lambda: engine.infer_views(list(pictures.values()), cameras=cameras, **how))
+    if lost := [name for name, one in zip(pictures, predictions) if one.extrinsics is None]:
+        raise InputError("input.pose", f"The rays of {lost[0]} fit no camera; leave out the picture, or --ray-pose.")
     views = [view_of(Frame(pixels, False, None, 0, ""), one, name) for (name, pixels), one in zip(pictures.items(), predictions)]
     # Known cameras have a world of their own; that of the Gaussians stays the network's.
     scene = Scene(views, predictions, None if cameras else predictions[0].scale_factor)
-    make_folder(arguments.output)
     for name in arguments.formats:
-        file, write = SCENE_EXPORTS[name]
-        write(arguments.output / file, scene)
-        print(arguments.output / file, flush=True)
+        file = arguments.output / SCENE_FILES[name]
+        scene.write(name, file)
+        print(file, flush=True)
     print(f"unit: {unit_of(views)}")
     return 0
 
 
 def _check(engine: Engine, pictures: dict[str, UInt8Array], formats: list[str]) -> None:
+    from depth_anything_ros.export.colmap import check_text_names
+
     if not engine.info.has_pose:
         raise OptionError("option.range", f"{engine.info.checkpoint} finds no poses; take an any-view model (DA3-SMALL to GIANT, NESTED).")
     if "gaussians" in formats and not engine.info.has_gaussians:
         raise OptionError("option.range", f"Format gaussians: {engine.info.checkpoint} has none; take DA3-GIANT or DA3NESTED.")
+    if "colmap-text" in formats:
+        check_text_names(pictures)
     sizes = {name: engine.processed_size(pixels.shape[1], pixels.shape[0]) for name, pixels in pictures.items()}
     first, size = next(iter(sizes.items()))
     for name, other in sizes.items():

@@ -1,10 +1,17 @@
-"""Ctrl-C as an ordinary end: for verbs that run until they are told to stop."""
+"""Ctrl-C: as an ordinary end, for verbs that run until they are told to stop, and in the middle of a network's work."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from depth_anything_ros.engine import Engine
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -19,3 +26,19 @@ def stop_request() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in zip(numbers, before):
             signal.signal(number, handler)
+
+
+def interruptible(engine: Engine, action: Callable[[], Result]) -> Result:
+    """What `action` gives, which uses the engine; KeyboardInterrupt cancels the engine's call.
+
+    It runs in a thread of its own: Python hears a signal on the main thread alone, and there not before native code has ended.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(action)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            while not future.done():
+                engine.cancel()  # without effect where the call has not begun
+                wait([future], 0.05)
+            raise

@@ -35,7 +35,7 @@ def read_cameras(path: Path, names: list[str]) -> list[KnownCamera]:
     try:
         scene = json.loads(path.read_text(encoding="utf-8"))
         unit, cameras = scene["unit"], {str(entry["picture"]): _camera(entry) for entry in scene["cameras"]}
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError) as error:
         raise InputError("input.file", f"{path} is no file of cameras as `reconstruct` writes them ({error!r}).") from error
     if unit != "metre":
         raise InputError("input.file", f"{path} has cameras in the unit {unit!r}; known cameras must be in metres (unit metre).")

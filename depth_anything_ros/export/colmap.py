@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,11 +47,8 @@ def write_colmap(folder: Path, views: list[View], *, text: bool = False) -> None
 
     Raises InputError ``input.file`` for a name with a space in the text form, and when a file cannot be written.
     """
-    for view in views:
-        if text and len(view.name.split()) != 1:
-            raise InputError(
-                "input.file", f"{view.name!r} has a space, which COLMAP's text form cuts off; rename it or write the binary form."
-            )
+    if text:
+        check_text_names(view.name for view in views)
     cloud = gather(views, confidence_percentile(views, LEAST_SURE))
     points = np.zeros(len(cloud.xyz), _POINT_3D)
     points["id"] = np.arange(1, len(points) + 1)
@@ -60,6 +58,13 @@ def write_colmap(folder: Path, views: list[View], *, text: bool = False) -> None
     make_folder(folder)
     for name, data in files.items():
         write_file(folder / name, data)
+
+
+def check_text_names(names: Iterable[str]) -> None:
+    """Raises InputError ``input.file`` for a picture's name that the text form cannot hold."""
+    for name in names:
+        if len(name.split()) != 1:
+            raise InputError("input.file", f"{name!r} has a space, which COLMAP's text form cuts off; rename it or write the binary form.")
 
 
 def _image(view: View, index: int, cloud: Cloud, points: NDArray[np.void]) -> _Image:

@@ -15,7 +15,9 @@ import trimesh
 from toy_model import any_view_model, metric_model, mono_model, v2_model
 
 from depth_anything_ros import Engine, Intrinsics
-from depth_anything_ros.cli import main
+from depth_anything_ros.cli import formats, main
+from depth_anything_ros.cli.exports import EXPORTS
+from depth_anything_ros.cli.results import WRITERS
 
 pytestmark = pytest.mark.native
 
@@ -33,8 +35,8 @@ def infer(*arguments: object) -> int:
 
 def test_all_formats_hold_the_engines_depth(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
     model, out = any_view_model(tmp_path), tmp_path / "out"
-    formats = ["color", "npz", "pfm", "pose"]
-    assert infer(picture, "--model", model, "-o", out, "--size", "network", "--formats", *formats) == 0
+    names = ["color", "npz", "pfm", "pose"]
+    assert infer(picture, "--model", model, "-o", out, "--size", "network", "--formats", *names) == 0
     assert sorted(file.name for file in out.iterdir()) == ["photo.npz", "photo.pfm", "photo_depth.png", "photo_pose.json"]
     with Engine.load(model) as engine:
         expected = engine.infer(photo)
@@ -46,6 +48,69 @@ def test_all_formats_hold_the_engines_depth(tmp_path: Path, picture: Path, photo
     pose = json.loads((out / "photo_pose.json").read_text())
     assert pose["camera_from_world"] == expected.extrinsics.tolist()
     assert pose["intrinsics"]["fx"] == expected.intrinsics.fx
+
+
+def test_the_pose_file_belongs_to_the_maps(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
+    model, out = any_view_model(tmp_path), tmp_path / "out"
+    assert infer(picture, "--model", model, "-o", out, "--formats", "pose", "npz") == 0
+    pose = json.loads((out / "photo_pose.json").read_text())
+    k, (height, width) = pose["intrinsics"], np.load(out / "photo.npz")["depth"].shape
+    assert (k["width"], k["height"], pose["unit"]) == (width, height, "relative_depth") and (width, height) == (64, 48)
+    with Engine.load(model) as engine:
+        own = engine.infer(photo).intrinsics
+    assert k["fx"] == pytest.approx(own.fx * width / own.width)
+    # The network's principal point is the middle of the picture, which OpenCV counts from the centre of the first pixel.
+    assert (k["cx"], k["cy"]) == (31.5, 23.5)
+
+
+def test_results_never_replace_a_picture(tmp_path: Path, picture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for name in ("room.png", "room_depth.png"):
+        (folder / name).write_bytes(picture.read_bytes())
+    assert infer(folder, "--model", any_view_model(tmp_path), "-o", folder / ".." / "pictures") == 2
+    assert "room_depth.png would replace" in capsys.readouterr().err
+    assert (folder / "room_depth.png").read_bytes() == picture.read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["room.png", "room_depth.png"]
+
+
+def test_what_cannot_be_written_is_an_error_of_the_input(tmp_path: Path, picture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out" / "photo.npz").mkdir(parents=True)
+    assert infer(picture, "--model", any_view_model(tmp_path), "-o", tmp_path / "out", "--formats", "npz") == 4
+    assert "photo.npz cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("make", "names", "code", "text"),
+    [
+        (any_view_model, ["mm"], 2, "--metric-model"),
+        (metric_model, ["mm"], 2, "--focal"),
+        (metric_model, ["pose"], 2, "no camera"),
+        (mono_model, ["glb"], 4, "--focal"),
+        (v2_model, ["ply"], 2, "inverse depth"),
+    ],
+)
+def test_formats_that_a_model_cannot_have_are_refused_before_any_work(
+    tmp_path: Path, make: object, names: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "cut.png").write_bytes(b"not read")
+    model = make(tmp_path)
+    assert infer(tmp_path / "cut.png", "--model", model, "-o", tmp_path / "out", "--formats", "npz", *names) == code
+    assert text in capsys.readouterr().err
+
+
+def test_a_package_that_a_format_needs_is_missed_before_any_work(
+    tmp_path: Path, picture: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(formats, "find_spec", lambda name: None)
+    for verb in ("infer", "reconstruct"):
+        assert main([verb, str(picture), "--model", "absent", "-o", str(tmp_path / "out"), "--formats", "glb", "ply"]) == 2
+        assert "pip install plyfile" in capsys.readouterr().err
+
+
+def test_every_format_has_a_writer() -> None:
+    assert set(formats.PICTURE_FILES) == {*WRITERS, *EXPORTS}
+    assert set(formats.SCENE_FILES) == {*EXPORTS, "cameras", "gaussians"}
 
 
 @pytest.mark.case(27)
@@ -180,6 +245,8 @@ def test_every_picture_of_a_video(tmp_path: Path, photo: np.ndarray) -> None:
         for name, frame in zip(names, frames, strict=True):
             found = cv2.imread(str(tmp_path / "out" / name), cv2.IMREAD_UNCHANGED)
             np.testing.assert_allclose(found, engine.infer(frame).depth, rtol=0.05)  # the codec's own colours are near
+    assert infer(clip, "--model", model, "-o", tmp_path / "scene", "--formats", "colmap", "--threads", "1") == 0
+    assert pycolmap.Reconstruction(str(tmp_path / "scene" / "clip_000002_colmap")).images[1].name == "clip_000002.png"
     clip.write_bytes(clip.read_bytes()[:200])
     assert infer(clip, "--model", model, "-o", tmp_path / "out") == 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -12,7 +13,7 @@ import pytest
 import trimesh
 from toy_model import any_view_model, complete_model, metric_model, mono_model, v2_model
 
-from depth_anything_ros import Engine
+from depth_anything_ros import Engine, Prediction
 from depth_anything_ros.cli import main
 from depth_anything_ros.scenes import read_video
 
@@ -126,7 +127,7 @@ def test_models_without_poses_or_gaussians_are_named(tmp_path: Path, pictures: P
     assert reconstruct(pictures, "--model", plain, "-o", tmp_path / "out", "--formats", "gaussians") == 2
     assert "DA3-GIANT" in capsys.readouterr().err
     assert reconstruct(pictures, "--model", plain, "-o", tmp_path / "out", "--ray-pose") == 3
-    assert not (tmp_path / "out").exists()
+    assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -143,23 +144,56 @@ def test_models_without_poses_or_gaussians_are_named(tmp_path: Path, pictures: P
         (["{pictures}", "--cameras", "{broken}"], 4, "no file of cameras"),
         (["{pictures}", "--cameras", "{relative}"], 4, "must be in metres"),
         (["{pictures}", "--cameras", "{empty}"], 4, "no camera for 0.png"),
+        (["{pictures}", "--cameras", "{endless}"], 4, "no file of cameras"),
+        (["{spaced}", "--formats", "glb", "colmap-text"], 4, "has a space"),
         (["{text}"], 4, "no video"),
     ],
 )
 def test_mistakes_are_named(
     tmp_path: Path, model: Path, pictures: Path, arguments: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    paths = {name: tmp_path / file for name, file in {"broken": "b.json", "relative": "r.json", "empty": "e.json"}.items()}
+    paths = {
+        name: tmp_path / file
+        for name, file in {"broken": "b.json", "relative": "r.json", "empty": "e.json", "endless": "i.json", "spaced": "a b.png"}.items()
+    }
     paths |= {"pictures": pictures, "tall": tmp_path / "tall.png", "text": tmp_path / "text.mp4"}
     cv2.imwrite(str(paths["tall"]), np.zeros((56, 42, 3), np.uint8))
     paths["broken"].write_text('{"unit": "metre", "cameras": [{"picture": "0.png"}]}')
     paths["relative"].write_text('{"unit": "relative_depth", "cameras": []}')
+    paths["endless"].write_text('{"unit": "metre", "cameras": [{"picture": "0.png", "intrinsics": {"width": Infinity, "height": 1}}]}')
+    cv2.imwrite(str(paths["spaced"]), np.zeros((42, 56, 3), np.uint8))
     paths["empty"].write_text('{"unit": "metre", "cameras": []}')
     paths["text"].write_text("no video at all")
     filled = [argument.format(**paths) for argument in arguments]
     assert reconstruct(*filled, "--model", model, "-o", tmp_path / "out") == code
-    error = capsys.readouterr().err
+    captured = capsys.readouterr()
+    error = captured.err
+    assert "pictures of" not in captured.out or "seed" in text, "known before the network runs"
     assert text in error and error.splitlines()[-1].startswith("depth-anything-ros reconstruct: ")
+
+
+def test_a_folder_that_cannot_be_made_is_known_before_the_network_runs(
+    tmp_path: Path, model: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").write_text("a file")
+    assert reconstruct(pictures, "--model", model, "-o", tmp_path / "out") == 4
+    captured = capsys.readouterr()
+    assert "cannot be made" in captured.err and "pictures of" not in captured.out
+
+
+def test_a_picture_whose_rays_fit_no_camera_is_named(
+    tmp_path: Path, model: Path, pictures: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = Engine.infer_views
+
+    def lose_the_second(self: Engine, *arguments: object, **options: object) -> list[Prediction]:
+        first, second, third = real(self, *arguments, **options)
+        return [first, replace(second, intrinsics=None, extrinsics=None), third]
+
+    monkeypatch.setattr(Engine, "infer_views", lose_the_second)
+    assert reconstruct(pictures, "--model", model, "-o", tmp_path / "out", "--ray-pose") == 4
+    assert "rays of 1.png fit no camera" in capsys.readouterr().err
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_the_help_shows_examples_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
