@@ -62,7 +62,7 @@ def confidence_from(raw: Float32Array) -> Float32Array:
 
 def sky_mask(sky: Float32Array, threshold: float) -> UInt8Array:
     """uint8 [H, W], 255 where the network's sky value reaches the threshold, else 0."""
-    return np.where(sky >= threshold, 255, 0).astype(np.uint8)
+    return np.asarray((sky >= threshold).view(np.uint8) * np.uint8(255), np.uint8)
 
 
 def mark_invalid(
@@ -73,13 +73,17 @@ def mark_invalid(
     confidence: Float32Array | None = None,
     least_confidence: float = 0.0,
 ) -> Float32Array:
-    """A copy of float32 [H, W] with NaN where depth is not finite, not positive, outside of [nearest, farthest], or not trusted.
+    """float32 [H, W] with NaN where depth is not finite, not positive, outside of [nearest, farthest], or not trusted.
 
-    confidence: float32 [H, W], 0 to 1; pixels below `least_confidence` are not trusted.
+    A copy, or `depth` itself where all of it is good. confidence: float32 [H, W], 0 to 1; pixels below `least_confidence` are not trusted.
     """
     lowest, highest = max(nearest, float(np.finfo(np.float32).tiny)), min(farthest, float(np.finfo(np.float32).max))
+    trusted = confidence is None or least_confidence <= 0.0
+    with np.errstate(invalid="ignore"):
+        if trusted and depth.min() >= lowest and depth.max() <= highest:  # false with any NaN
+            return depth
     good = cv2.inRange(depth, lowest, highest)  # 0 for NaN
-    if confidence is not None and least_confidence > 0.0:
+    if confidence is not None and not trusted:
         good = cv2.bitwise_and(good, cv2.inRange(confidence, least_confidence, np.inf))
     marked: Float32Array = depth.copy()
     np.copyto(marked, np.float32(np.nan), where=good.reshape(depth.shape) == 0)
@@ -87,10 +91,12 @@ def mark_invalid(
 
 
 def mark_sky(depth: Float32Array, mask: UInt8Array, policy: str, farthest: float) -> Float32Array:
-    """A copy of float32 [H, W] with the sky by policy: ``inf`` (+Inf), ``nan``, or ``max``.
+    """float32 [H, W] with the sky by policy: ``inf`` (+Inf), ``nan``, or ``max``. A copy, or `depth` itself where there is no sky.
 
     ``max`` writes `farthest` or, where that is no finite number, the largest valid depth of this picture.
     """
+    if not cv2.countNonZero(mask):
+        return depth
     if policy == "max" and not np.isfinite(farthest):
         valid = depth[np.isfinite(depth) & (mask == 0)]
         farthest = float(valid.max()) if valid.size else np.nan

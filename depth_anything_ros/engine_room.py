@@ -88,7 +88,9 @@ class EngineRoom:
         self._slots = [Slot(stages) for stages in cameras]
         self._cancel = cancel
         self._nice = nice
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        # One for each thread: a thread that is woken for nothing takes the interpreter from the one that has work.
+        self._for_engine, self._for_finisher, self._for_preparer = (threading.Condition(self._lock) for _ in range(3))
         self._stopping = False
         self._last = 0
         self._finishing: tuple[Slot, Any] | None = None
@@ -109,21 +111,23 @@ class EngineRoom:
         return Desk(self._slots[camera], self)
 
     def offer(self, slot: Slot, frame: Any) -> None:
-        with self._changed:
+        with self._lock:
             if self._stopping:
                 return
             slot.dropped += slot.waiting is not None
             slot.forget()
             slot.waiting = frame
-            self._changed.notify_all()
+            self._for_engine.notify()
+            self._wake_preparer()
 
     def stop(self, timeout: float = 3.0) -> bool:
         """Cancel what is at work, forget what waits, end the threads. False if one is still at work after `timeout` seconds."""
-        with self._changed:
+        with self._lock:
             self._stopping = True
             for slot in self._slots:
                 slot.forget()
-            self._changed.notify_all()
+            for waiting in (self._for_engine, self._for_finisher, self._for_preparer):
+                waiting.notify()
         end = time.monotonic() + timeout
         ended = [join_cancelling(thread, self._cancel, end - time.monotonic()) for thread in self._threads if thread.ident]
         return all(ended)
@@ -161,22 +165,22 @@ class EngineRoom:
         return True
 
     def _infer(self, slot: Slot, prepared: Any) -> Any:
-        with self._changed:
+        with self._lock:
             self._clock.begin()
-            self._changed.notify_all()
+            self._wake_preparer()
         try:
             return slot.stages.infer(prepared)
         finally:
-            with self._changed:
+            with self._lock:
                 self._clock.end()
 
     def _take(self) -> tuple[Slot, Any, Any] | None:
         """The newest frame of the camera whose turn it is, once there is one; None when the room stops."""
-        with self._changed:
+        with self._lock:
             while not self._stopping:
                 slot, wait = self._next()
                 if slot is None or slot.preparing:
-                    self._changed.wait(wait)
+                    self._for_engine.wait(wait)
                     continue
                 frame, prepared = slot.waiting, slot.prepared
                 slot.forget()
@@ -202,11 +206,11 @@ class EngineRoom:
 
     def _hand_over(self, slot: Slot, result: Any) -> None:
         """To the finisher, once it is free: the engine does not run ahead of what goes out."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._finishing is None or self._stopping)
+        with self._lock:
+            self._for_engine.wait_for(lambda: self._finishing is None or self._stopping)
             if not self._stopping:
                 self._finishing = (slot, result)
-                self._changed.notify_all()
+                self._for_finisher.notify()
 
     def _report(self, slot: Slot, error: Exception) -> None:
         if not (self._stopping and isinstance(error, CancelledError)):
@@ -219,8 +223,8 @@ class EngineRoom:
             pass
 
     def _finish_one(self) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._finishing is not None or self._stopping)
+        with self._lock:
+            self._for_finisher.wait_for(lambda: self._finishing is not None or self._stopping)
             if self._finishing is None:
                 return False
             slot, result = self._finishing
@@ -228,9 +232,9 @@ class EngineRoom:
             slot.stages.finish(result)
         except Exception as error:  # noqa: BLE001 - as above
             self._report(slot, error)
-        with self._changed:
+        with self._lock:
             self._finishing = None
-            self._changed.notify_all()
+            self._for_engine.notify()
         return True
 
     # the preparer's thread
@@ -242,23 +246,27 @@ class EngineRoom:
 
     def _prepare_ahead(self, slot: Slot, frame: Any) -> None:
         prepared = self._timed_preparation(slot, frame)
-        with self._changed:
+        with self._lock:
             slot.preparing = False
             if slot.waiting is frame:
                 slot.prepared = prepared
-            self._changed.notify_all()
+            self._for_engine.notify()
 
     def _wait_to_prepare(self) -> tuple[Slot, Any] | None:
         """The frame that comes next, once it pays to prepare it; None when the room stops."""
-        with self._changed:
+        with self._lock:
             while not self._stopping:
                 wait = self._clock.until_worth_it()
                 slot = self._next()[0] if wait == 0.0 else None
                 if slot is not None and slot.prepared is None:
                     slot.preparing = True
                     return slot, slot.waiting
-                self._changed.wait(wait or None)
+                self._for_preparer.wait(wait or None)
         return None
+
+    def _wake_preparer(self) -> None:
+        if self._clock.until_worth_it() is not None:
+            self._for_preparer.notify()
 
     def _timed_preparation(self, slot: Slot, frame: Any) -> Any:
         """Result of the stage, or the exception that it ended with: it is reported when the frame's turn comes."""
@@ -268,7 +276,7 @@ class EngineRoom:
         except Exception as error:  # noqa: BLE001 - raised on the engine's thread
             return error
         finally:
-            with self._changed:
+            with self._lock:
                 self._clock.prepared(time.monotonic() - started)
 
 

@@ -242,7 +242,7 @@ def _marked(
     if sky is not None:
         values = depths.mark_sky(values, sky, options.sky_policy, farthest)
     if outside is not None:
-        values[depths.resize_mask(outside, values.shape[1], values.shape[0]) > 0] = np.nan
+        values = np.where(depths.resize_mask(outside, values.shape[1], values.shape[0]) > 0, np.float32(np.nan), values)
     return values
 
 

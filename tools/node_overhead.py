@@ -4,8 +4,9 @@ camera and the listener.
     python tools/node_overhead.py --model MODEL [--size 640x480] [--rounds 5] [--frames 40]
 
 Three measurements in turn, `rounds` times, so that whatever else the machine does falls on all of them: depth and camera_info, all outputs,
-and `Engine.infer` alone in this process. A picture is sent when the one before has come back. Medians; milliseconds from the message
-callback to the last publish. Then the throughput with a camera that is just a little faster than the node, beside the engine alone.
+and `Engine.infer` alone in this process. A picture is sent a moment after the one before has come back, and the engine alone rests as long
+between its frames, so that caches are cold and workers asleep for both. Medians; milliseconds from the message callback to the last
+publish. Then the throughput with a camera that is just a little faster than the node, beside the engine alone, both without a rest.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ ALL = {
 STAGES = ("wait", "prepare", "infer", "maps", "points", "color")
 _WAITED = 1.0
 """Milliseconds that no frame waits for an engine that is free."""
+_REST = 0.02
+"""Seconds from the last output of a frame to the next picture."""
 _LABELS = {"infer": "infer beyond the bare engine"}
 
 
@@ -79,10 +82,10 @@ def _measure(engine: Engine, listener: Listener, chosen: argparse.Namespace) -> 
         for name, topics in (("depth and camera_info", FEW), ("all outputs", ALL)):
             listener.listen(topics)
             found[name] += listener.one_by_one(chosen.frames)
-        bare += [_timed(engine, listener.pixels) for _ in range(chosen.frames)]
+        bare += [_after_a_rest(engine, listener) for _ in range(chosen.frames)]
     for name, timings in found.items():
         _print(name, timings, statistics.median(bare))
-    print(f"Engine.infer alone        {statistics.median(bare):8.2f} ms")
+    print(f"Engine.infer alone        {statistics.median(bare):8.2f} ms after the same rest")
     listener.listen(FEW)
     seconds, alone, rate, fastest = [], [], 0.8e3 / statistics.median(bare), 1.2e3 / statistics.median(bare)
     while len(seconds) < chosen.rounds:
@@ -105,6 +108,11 @@ def _print(name: str, timings: list[dict[str, float]], bare: float) -> None:
     medians["infer"] -= bare
     for stage, value in {**medians, "messages, publish": rest}.items():
         print(f"    {_LABELS.get(stage, stage):28} {value:8.2f} ms")
+
+
+def _after_a_rest(engine: Engine, listener: Listener) -> float:
+    listener.spin(_REST)
+    return _timed(engine, listener.pixels)
 
 
 def _timed(engine: Engine, pixels: np.ndarray) -> float:
@@ -146,7 +154,7 @@ class Listener:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
         for topic in set(topics) - set(self._subscriptions):
             self._subscriptions[topic] = self._node.create_subscription(topics[topic], topic, lambda _: None, 5, raw=True)
-        self._spin(1.0)
+        self.spin(1.0)
 
     def one_by_one(self, frames: int) -> list[dict[str, float]]:
         """Timings of so many frames, each sent after the one before came back."""
@@ -157,7 +165,7 @@ class Listener:
             end = time.monotonic() + 10.0
             while len(self._timings) == before and time.monotonic() < end:
                 self._executor.spin_once(timeout_sec=0.02)
-            self._spin(0.02)
+            self.spin(_REST)
         return self._timings[first:]
 
     def without_waiting(self, frames: int, rate: float) -> tuple[float, float]:
@@ -168,12 +176,12 @@ class Listener:
         first = len(self._arrivals)
         while len(self._arrivals) <= first + frames:
             self._camera.publish(self._picture)
-            self._spin(1 / rate)
+            self.spin(1 / rate)
         waited = [one["wait"] > _WAITED for one in self._timings[first + 1 :]]
         times = np.diff(self._arrivals[first:])[waited]
         return float(np.mean(waited)), float(np.median(times)) if times.size else 0.0
 
-    def _spin(self, seconds: float) -> None:
+    def spin(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._executor.spin_once(timeout_sec=left)

@@ -115,7 +115,7 @@ def _spin(node: DepthNode, stopping: Callable[[], bool]) -> int:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     while not stopping() and not (autostart and node.failure):
-        executor.spin_once(timeout_sec=0.1)
+        executor.spin_once()  # without a limit, which costs a timer each time: the node's own ends it a few times a second
         if node.waiting:
             time.sleep(0.01)
     executor.shutdown()

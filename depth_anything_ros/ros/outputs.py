@@ -32,9 +32,11 @@ class Outputs:
             if topic not in self._publishers:
                 profile = qos.latched_output() if topic == SCALE else qos.output()
                 name = self._prefix + topic
+                events = qos.telling_about_mismatch(self._node, name)
                 with qos.told_of(name):
-                    publisher = self._node.create_publisher(CLASSES[kind], name, profile, qos_overriding_options=qos.overrides())
-                self._publishers[topic] = publisher
+                    self._publishers[topic] = self._node.create_publisher(
+                        CLASSES[kind], name, profile, event_callbacks=events, qos_overriding_options=qos.overrides()
+                    )
 
     def listened(self) -> frozenset[str]:
         """Topics (without the camera's name) that have a subscriber now."""

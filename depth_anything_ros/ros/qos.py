@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rclpy.exceptions import ParameterException
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy, qos_policy_name_from_kind
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from depth_anything_ros.errors import OptionError
 
 try:
-    from rclpy.event_handler import SubscriptionEventCallbacks
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 except ImportError:  # Humble
-    from rclpy.qos_event import SubscriptionEventCallbacks
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
 
 def image_input() -> QoSProfile:
@@ -71,3 +73,17 @@ def told_of(topic: str) -> Iterator[None]:
 def silent_about_mismatch() -> SubscriptionEventCallbacks:
     """For the latched reader: writers that it does not match are the other reader's, and no reason for a warning."""
     return SubscriptionEventCallbacks(incompatible_qos=lambda _: None, use_default_callbacks=False)
+
+
+def telling_about_mismatch(node: Node, topic: str) -> PublisherEventCallbacks:
+    """For a writer: a warning that names the policy when a reader asks for more than is offered.
+
+    In place of rclpy's own callbacks, which watch the type as well: the executor looks at each before every message, on every topic.
+    """
+    name = node.resolve_topic_name(topic)
+
+    def tell(event: Any) -> None:
+        policy = qos_policy_name_from_kind(event.last_policy_kind)
+        node.get_logger().warning(f"A subscriber of {name} gets nothing: it asks for more {policy} than is offered. Ask for less there.")
+
+    return PublisherEventCallbacks(incompatible_qos=tell, use_default_callbacks=False)

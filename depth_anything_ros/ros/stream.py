@@ -32,6 +32,10 @@ from depth_anything_ros.ros.timing import timing_array
 from depth_anything_ros.ros.topics import POINTS, TIMING, wanted_products
 from depth_anything_ros.types import Float32Array, Frame, InfersDepth, Prediction, Products, Scale
 
+_YIELD = 5e-4
+"""Seconds that the executor leaves the interpreter to the engine's thread, which has a picture now: what rclpy does before it waits for
+the next message takes longer than what that thread does before it is in native code."""
+
 
 class NodeEngine(InfersDepth, Protocol):
     """What the node needs of an engine beyond the pipeline."""
@@ -158,6 +162,7 @@ class CameraStream:
         if desk is not None:
             self._health.count_received()
             desk.offer(Arrival(message, time.perf_counter()))
+            time.sleep(_YIELD)
 
     def _dropped(self) -> dict[str, int]:
         desk = self._desk()

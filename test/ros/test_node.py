@@ -154,6 +154,13 @@ def test_qos_can_be_overridden(rig: Rig, start: Start) -> None:
     assert found.qos_profile.reliability == BEST_EFFORT.reliability
 
 
+@pytest.mark.case(40)
+def test_a_listener_that_asks_for_too_much_is_told_of(rig: Rig, start: Start) -> None:
+    node = start(*MODEL)
+    rig.listen("depth/image_rect", qos=LATCHED)
+    rig.until(lambda: "A subscriber of /depth/image_rect gets nothing: it asks for more DURABILITY" in node.log, 20)
+
+
 @pytest.mark.case(41)
 @pytest.mark.case(18)
 def test_depth_does_not_wait_for_calibration(rig: Rig, start: Start) -> None:

@@ -43,6 +43,17 @@ def test_doubtful_depth_becomes_nan() -> None:
     np.testing.assert_array_equal(marked, row(NAN, 2, 3))
 
 
+def test_a_map_without_anything_to_mark_is_not_copied() -> None:
+    """Its ends are valid; one value beyond them, or NaN, is marked in a copy."""
+    good = row(0.5, 1.0, 8.0)
+    assert depth.mark_invalid(good, nearest=0.5, farthest=8.0) is good
+    assert depth.mark_sky(good, np.zeros((1, 3), np.uint8), "inf", 8.0) is good
+    for bad in (NAN, 0.4, 8.1, -INF):
+        values = row(0.5, bad, 8.0)
+        np.testing.assert_array_equal(depth.mark_invalid(values, nearest=0.5, farthest=8.0), row(0.5, NAN, 8.0))
+        np.testing.assert_array_equal(values, row(0.5, bad, 8.0))
+
+
 @pytest.mark.parametrize(("policy", "value"), [("inf", INF), ("nan", NAN), ("max", 50.0)])
 def test_sky_policies(policy: str, value: float) -> None:
     mask = np.array([[0, 255, 255]], np.uint8)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -292,3 +294,23 @@ def test_the_threads_are_nice(room: Room) -> None:
     engine.desk(0).offer(1)
     wait_for(lambda: len(seen) == 3)
     assert seen == [min(19, before + 5)] * 3 and os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts of context switches come from /proc")
+def test_threads_sleep_while_there_is_nothing_for_them(room: Callable[..., EngineRoom]) -> None:
+    """One that wakes for nothing takes the interpreter from the one that has work. Preparing takes no time, so it is not done ahead."""
+    camera = Camera()
+    busy = room(camera)
+    desk = busy.desk(0)
+    (preparer,) = (thread for thread in threading.enumerate() if thread.name == "depth preparer")
+
+    def sleeps() -> int:
+        status = Path(f"/proc/self/task/{preparer.native_id}/status").read_text(encoding="ascii")
+        return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+    wait_for(lambda: sleeps() > 0)
+    before = sleeps()
+    for frame in range(20):
+        desk.offer(frame)
+        wait_for(lambda frame=frame: frame in camera.done("finished"))
+    assert sleeps() - before <= 2

@@ -135,6 +135,7 @@ def test_what_a_rectified_picture_does_not_show_has_no_depth(photo: np.ndarray, 
     products = process(replace(frame_of(photo), outside=outside), engine, ProcessingOptions(depth_size=size))
     rows = 6 if size == "camera" else 3
     assert np.isnan(products.depth[:rows]).all() and np.isfinite(products.depth[rows:]).all()
+    assert np.isfinite(products.prediction.depth).all(), "the network's own map is left as it is"
 
 
 def test_guided_depth_has_the_size_of_the_picture(photo: np.ndarray) -> None:
