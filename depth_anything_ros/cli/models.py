@@ -11,6 +11,7 @@ A mirror and offline use are set as for every program that uses huggingface_hub:
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def _fetch(model: Model) -> None:
     from depth_anything_ros.models.fetch import fetch
 
     print(f"{model.checkpoint}, weights under {model.fact.license}, from {model.repository or 'this package'}", flush=True)
-    print(fetch(model, default_folder()))
+    print(fetch(model, default_folder(), lambda text: print(text, file=sys.stderr, flush=True)))
 
 
 def _verify(model: Model) -> None:

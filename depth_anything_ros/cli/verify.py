@@ -51,14 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_sum(name: str) -> None:
     """Of a model that was fetched by name; a path has none to compare with."""
-    from pathlib import Path
-
-    from depth_anything_ros.models.cache import default_folder
+    from depth_anything_ros.models.cache import default_folder, meant
     from depth_anything_ros.models.fetch import verify
-    from depth_anything_ros.models.registry import find_model
 
-    model = find_model(name)
-    if model is None or Path(name).exists():
+    model = meant(name)
+    if model is None:
         return
     for file, digest in verify(model, default_folder()).items():
         print(f"{file}: SHA-256 {digest}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from depth_anything_ros.errors import ModelError
@@ -13,8 +14,14 @@ SHIPPED_FOLDER = Path(__file__).parents[1] / "weights"
 
 
 def default_folder() -> Path:
-    """``~/.cache/depth_anything_ros/models``: one folder per name, holding complete and checked files only."""
-    return Path.home() / ".cache" / "depth_anything_ros" / "models"
+    """``~/.cache/depth_anything_ros/models``: one folder per name, holding complete and checked files only.
+
+    Raises ModelError (``model.missing``) where there is no home.
+    """
+    try:
+        return Path.home() / ".cache" / "depth_anything_ros" / "models"
+    except RuntimeError as error:  # a user that the system does not know, as in containers
+        raise ModelError("model.missing", "This user has no home folder to keep models in; set HOME, or give models as files.") from error
 
 
 def home(model: Model, folder: Path) -> Path:
@@ -38,27 +45,37 @@ def fetched(model: Model, folder: Path) -> Path:
     return home(model, folder) / (model.files[0].name if len(model.files) == 1 else "")
 
 
-def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> Path:
-    """The GGUF file that a path or a registry name stands for.
+def meant(model: str | os.PathLike[str]) -> Model | None:
+    """The model that a text names; None where a file of that name is there, which wins, and where it is no name.
 
-    A path that exists wins (``~`` is expanded), then a name in the package or fetched into `folder` (None for `default_folder`).
-    Nothing is downloaded. Raises ModelError: ``model.missing`` says what to do, ``model.unsupported`` names a checkpoint to convert first.
+    A folder does not win: what is made of a model is often called like it.
     """
-    path = Path(os.path.expanduser(os.fspath(model)))
     known = find_model(os.fspath(model))
-    if os.path.exists(path):  # unlike Path.exists it takes any text
-        return path
+    return known if known is not None and not os.path.isfile(known.name) else None
+
+
+def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> Path:
+    """The GGUF file that a path or a registry name stands for: a name (see `meant`) in the package or fetched into `folder`, else a path.
+
+    folder: None for `default_folder`. ``~`` is expanded. Nothing is downloaded.
+    Raises ModelError: ``model.missing`` says what to do, ``model.unsupported`` names a checkpoint to convert first.
+    """
+    known = meant(model)
     if known is None:
+        path = Path(os.path.expanduser(os.fspath(model)))
+        if os.path.exists(path):  # unlike Path.exists it takes any text
+            return path
         raise ModelError(
             "model.missing",
             f"Model file '{path}' {_why_not(path)}, nor is there a model of that name (`depth-anything-ros models list` shows them).",
         )
     found = fetched(known, folder or default_folder())
     if not known.is_gguf:
+        output = f"{known.name.removesuffix('-official')}.gguf"
         raise ModelError(
             "model.unsupported",
             f"Model {known.name} is an official checkpoint; make a model file of it: "
-            f"depth-anything-ros convert {found} {known.checkpoint.lower()}.gguf",
+            f"depth-anything-ros convert {shlex.quote(str(found))} {output} --model {known.converts_as}",
         )
     return found
 

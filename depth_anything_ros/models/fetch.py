@@ -1,13 +1,17 @@
 """Downloads with huggingface_hub, which honours its own settings (HF_ENDPOINT for a mirror, HF_HUB_OFFLINE), and shows the progress.
 
 A file grows under a ``.partial`` name, is continued there after an interruption, and gets its own name once its size and SHA-256 are right.
+Of several processes that want one model, one fetches and the others wait.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,16 +22,17 @@ from depth_anything_ros.models.registry import Model, ModelFile
 _CHUNK = 1 << 20
 
 
-def fetch(model: Model, folder: Path) -> Path:
+def fetch(model: Model, folder: Path, say: Callable[[str], object]) -> Path:
     """Bring a model into `folder` and return its place; what is there already is kept, and what lies in the package stays there.
 
+    say: gets a line for people when another process has to be waited for.
     Raises ModelError (``model.missing``): not reachable, offline, no such file, other content than known, disk full. What was downloaded
     so far stays for the next try, unless its content was wrong.
     """
     target = home(model, folder)
     for file in () if model.is_shipped else model.files:
         if not (target / file.name).is_file():
-            _fetch_file(model.repository, file, target / file.name)
+            _fetch_file(model.repository, file, target / file.name, say)
     return fetched(model, folder)
 
 
@@ -61,17 +66,39 @@ class _Remote:
     """Known beforehand, else as the hub states it; None where neither is (small files)."""
 
 
-def _fetch_file(repository: str, file: ModelFile, path: Path) -> None:
+def _fetch_file(repository: str, file: ModelFile, path: Path, say: Callable[[str], object]) -> None:
     errors = _network_errors()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        remote = _examine(repository, file)
-        partial = path.with_name(f".{file.name}.{(remote.sha256 or 'unknown')[:16]}.partial")
-        _download(remote, partial, file.name)
-        _check(partial, remote)
-        partial.replace(path)
+        with _alone(path, say):
+            if path.is_file():  # the other process was successful
+                return
+            remote = _examine(repository, file)
+            partial = path.with_name(f".{file.name}.{(remote.sha256 or 'unknown')[:16]}.partial")
+            _download(remote, partial, file.name)
+            _check(partial, remote)
+            partial.replace(path)
+            for other in path.parent.glob(f".{file.name}.*.partial"):  # of an earlier version on the hub
+                other.unlink()
     except errors as error:
         raise ModelError("model.missing", f"{file.name} of {repository} cannot be fetched: {_first_line(error)}") from error
+
+
+@contextmanager
+def _alone(path: Path, say: Callable[[str], object]) -> Iterator[None]:
+    """Holds the folder of a file: nobody else fetches into it. A process that ends, however, lets go."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"{path.name} is being fetched by another process; waiting for it")
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks, such as some of the network
+            say(f"{path.parent} cannot be locked; let one process at a time fetch into it")
+        yield
+    finally:
+        os.close(folder)
 
 
 def _network_errors() -> tuple[type[Exception], ...]:
@@ -104,6 +131,10 @@ def _download(remote: _Remote, partial: Path, shown: str) -> None:
 
     # Without a SHA-256 nothing tells whether a partial file is the beginning of this one.
     with partial.open("ab" if remote.sha256 else "wb") as stream:
+        if remote.size is not None and stream.tell() > remote.size:
+            stream.seek(stream.truncate(0))
+        if stream.tell() == remote.size:  # it was stopped before it got its name; servers refuse to send nothing
+            return
         http_get(remote.url, stream, resume_size=stream.tell(), expected_size=remote.size, displayed_filename=shown)
         stream.flush()
         os.fsync(stream.fileno())

@@ -27,6 +27,8 @@ class Model:
     repository: str
     """On the hub; empty for a model that lies in the package."""
     files: tuple[ModelFile, ...]
+    converts_as: str = ""
+    """Of a checkpoint: its name for ``convert --model``. Its own config.json does not tell versions apart, a .pth file has none."""
 
     @property
     def fact(self) -> CheckpointFact:
@@ -129,13 +131,14 @@ _V2_ENCODERS = {"Small": "vits", "Base": "vitb", "Large": "vitl"}
 
 
 def _official() -> tuple[Model, ...]:
-    da3 = [Model(f"{name.lower()}-official", name, f"depth-anything/{name}", _SAFETENSORS) for name in _OFFICIAL_DA3]
+    da3 = [Model(f"{name.lower()}-official", name, f"depth-anything/{name}", _SAFETENSORS, name.lower()) for name in _OFFICIAL_DA3]
     nested = [
         Model(
             f"da3nested-giant-large{version}-official",
             "DA3NESTED-GIANT-LARGE-anyview",
             f"depth-anything/DA3NESTED-GIANT-LARGE{version}",
             _SAFETENSORS,
+            "da3nested-giant-large",
         )
         for version in ("", "-1.1")
     ]
@@ -145,6 +148,7 @@ def _official() -> tuple[Model, ...]:
             f"Depth-Anything-V2-{infix}{size}",
             f"depth-anything/Depth-Anything-V2-{infix}{size}",
             (ModelFile(f"depth_anything_v2_{infix}{encoder}.pth".lower().replace("-", "_")),),
+            f"da2-{infix}{size}".lower(),
         )
         for infix in ("", "Metric-Hypersim-", "Metric-VKITTI-")
         for size, encoder in _V2_ENCODERS.items()

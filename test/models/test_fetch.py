@@ -80,6 +80,41 @@ def test_a_killed_download_is_continued_by_the_next(official, command, cache, po
     assert not list(folder.glob(".*"))
 
 
+def test_a_download_that_was_killed_before_it_got_its_name_is_taken_as_it_is(official, command, cache):
+    folder = cache / "da3-small-official"
+    folder.mkdir(parents=True)
+    digest = hashlib.sha256(CONTENT).hexdigest()[:16]
+    (folder / f".model.safetensors.{digest}.partial").write_bytes(CONTENT)
+    (folder / ".model.safetensors.0123456789abcdef.partial").write_bytes(b"of an earlier version on the hub")
+    assert command("fetch", "da3-small-official").returncode == 0
+    assert downloads(official) == [] and (folder / "model.safetensors").read_bytes() == CONTENT
+    (folder / "model.safetensors").rename(folder / f".model.safetensors.{digest}.partial")
+    with (folder / f".model.safetensors.{digest}.partial").open("ab") as stream:
+        stream.write(b"more than there is")
+    assert command("fetch", "da3-small-official").returncode == 0
+    assert (folder / "model.safetensors").read_bytes() == CONTENT and not list(folder.glob(".*"))
+
+
+def test_of_two_processes_one_waits_for_the_other(official, popen, cache):
+    official.stall_after = 11_000_000
+    first = popen("fetch", "da3-small-official")
+    folder = cache / "da3-small-official"
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in folder.glob(".*.partial")):
+        assert first.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    second = popen("fetch", "da3-small-official")
+    assert "being fetched by another process" in second.stderr.readline()
+    assert len(downloads(official)) == 1
+    official.released.set()
+    for process in (first, second):
+        assert process.communicate(timeout=120)[0].splitlines()[-1] == str(folder)
+        assert process.returncode == 0
+    assert (folder / "model.safetensors").read_bytes() == CONTENT
+    whole = [span for span in downloads(official) if span is None]
+    assert len(whole) == 1, "only one of them fetched"
+
+
 def test_wrong_content_is_refused_and_deleted(official, command, cache):
     official.stated_sha256[f"{OFFICIAL}/model.safetensors"] = "ab" * 32
     done = command("fetch", "da3-small-official")
@@ -138,5 +173,5 @@ def test_the_fetched_checkpoint_has_to_be_converted(official, command, cache):
 def test_without_huggingface_hub_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", None)
     with pytest.raises(ModelError, match="pip install huggingface_hub"):
-        fetch(get_model("da3-small"), tmp_path)
+        fetch(get_model("da3-small"), tmp_path, print)
     assert not list(tmp_path.iterdir())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from depth_anything_ros import Engine
 from depth_anything_ros.cli import main
+from depth_anything_ros.convert.model_config import named
 from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, write_seeded
 from depth_anything_ros.errors import ModelError
 from depth_anything_ros.models import cache
@@ -97,6 +100,32 @@ def test_a_path_wins_then_a_fetched_name(tmp_path, monkeypatch):
     assert resolve_model("da3-small", tmp_path / "cache") == fetched
     (tmp_path / "da3-small").write_bytes(b"GGUF")
     assert resolve_model("da3-small", tmp_path / "cache").samefile(tmp_path / "da3-small")
+
+
+def test_a_folder_called_like_a_model_is_not_taken_for_it(tmp_path, monkeypatch):
+    (tmp_path / "nano").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert resolve_model("nano").name == "nano-metric.gguf"
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if not model.is_gguf], ids=lambda model: model.name)
+def test_the_command_that_converts_a_checkpoint_is_complete(tmp_path, model):
+    folder = tmp_path / "with space" / model.name
+    folder.mkdir(parents=True)
+    for file in model.files:
+        (folder / file.name).touch()
+    with pytest.raises(ModelError) as refusal:
+        resolve_model(model.name, tmp_path / "with space")
+    verb, checkpoint, output, option, name = shlex.split(str(refusal.value).partition("depth-anything-ros ")[2])
+    assert (verb, output, option) == ("convert", model.name.replace("-official", ".gguf"), "--model") and Path(checkpoint).exists()
+    assert named(name)[0].checkpoint_name == model.checkpoint
+
+
+def test_a_user_without_a_home(monkeypatch):
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+    with pytest.raises(ModelError, match="set HOME"):
+        resolve_model("da3-small")
 
 
 def test_a_shipped_name_needs_no_fetching(tmp_path, monkeypatch, capsys):
