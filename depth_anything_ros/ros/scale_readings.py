@@ -23,12 +23,15 @@ from depth_anything_ros.types import Frame
 
 Float64Array = NDArray[np.float64]
 
-_KEPT = 20
-"""Messages per sensor: the picture that they belong to comes out of the network later."""
+_FEWEST_KEPT, _MOST_KEPT = 20, 1000
+_LONGEST_KEPT_NS, _MOST_BYTES = 10_000_000_000, 64 << 20
+"""Of the messages of a sensor: the picture that they belong to comes out of a large network seconds later."""
 _SENSORS = 16
 _ODOMETRY_KEPT = 4000
 _LONGEST_GAP_NS = 500_000_000
 """Between two odometry messages that a pose is interpolated from."""
+_STEP_BACK_NS = 1_000_000_000
+"""Odometry that is older than the newest by more than this is a bag's next loop; less is disorder on the wire, and is left out."""
 _RANGE = "sensor_msgs/msg/Range"
 _POINTS_OF: dict[str, Callable[[Any], Float64Array]] = {
     "sensor_msgs/msg/LaserScan": range_points.scan_points,
@@ -84,24 +87,31 @@ class RangeReadings:
         near = [(kind, one) for kind, one in nearest if abs(stamp_ns(one.header.stamp) - frame.stamp_ns) <= self._tolerance_ns]
         if not near:
             return Refusal(f"no measurement lies within {self._tolerance_ns * 1e-9:g} s of the picture")
-        found: list[Ranges] = []
-        for kind, message in near:
-            camera_from_sensor = self._transforms.lookup(frame.frame_id, message.header.frame_id, stamp_ns(message.header.stamp))
-            if isinstance(camera_from_sensor, Refusal):
-                return camera_from_sensor
-            if camera_from_sensor is not None:
-                try:
-                    points = self._points(kind, message)
-                except InputError as error:
-                    return Refusal(str(error))
-                cone = message.field_of_view / 2.0 if kind == _RANGE else 0.0
-                found.append(Ranges(points @ camera_from_sensor[:3, :3].T + camera_from_sensor[:3, 3], cone))
-        return found or Refusal("TF has not come as far as the measurements")
+        read = [self._ranges(frame, kind, message) for kind, message in near]
+        found = [one for one in read if isinstance(one, Ranges)]
+        return found or next(one for one in read if isinstance(one, Refusal))
+
+    def _ranges(self, frame: Frame, kind: str, message: Any) -> Ranges | Refusal:
+        """Of one message, in the frame's camera."""
+        camera_from_sensor = self._transforms.lookup(frame.frame_id, message.header.frame_id, stamp_ns(message.header.stamp))
+        if isinstance(camera_from_sensor, Refusal):
+            return camera_from_sensor
+        if camera_from_sensor is None:
+            return Refusal("TF has not come as far as the measurements")
+        try:
+            points = self._points(kind, message)
+        except InputError as error:
+            return Refusal(str(error))
+        cone = message.field_of_view / 2.0 if kind == _RANGE else 0.0
+        return Ranges(points @ camera_from_sensor[:3, :3].T + camera_from_sensor[:3, 3], cone)
 
     def _hearing(self, kind: str) -> Hear:
         def hear(message: Any) -> None:
             with self._lock:
-                self._sensors.setdefault((kind, message.header.frame_id), deque(maxlen=_KEPT)).append(message)
+                kept = self._sensors.setdefault((kind, message.header.frame_id), deque(maxlen=_MOST_KEPT))
+                kept.append(message)
+                while len(kept) > _FEWEST_KEPT and _outlived(kept):
+                    kept.popleft()
                 if len(self._sensors) > _SENSORS:
                     self._sensors.popitem(last=False)
 
@@ -117,6 +127,12 @@ class RangeReadings:
         if self._info is None:
             raise InputError("input.intrinsics", "scale/depth/image_rect comes without scale/depth/camera_info; publish it beside.")
         return range_points.depth_points(message, self._info)
+
+
+def _outlived(kept: deque[Any]) -> bool:
+    """Whether the oldest message of a sensor may go: no picture is so late, or all of them are too many bytes."""
+    span = stamp_ns(kept[-1].header.stamp) - stamp_ns(kept[0].header.stamp)
+    return abs(span) > _LONGEST_KEPT_NS or len(kept) * len(getattr(kept[-1], "data", ())) > _MOST_BYTES
 
 
 class OdometryReadings:
@@ -157,9 +173,11 @@ class OdometryReadings:
         if not np.isfinite(_pose_of(odometry)).all():
             return  # a filter that has diverged
         with self._lock:
-            if self._kept and stamp_ns(odometry.header.stamp) < stamp_ns(self._kept[-1].header.stamp):
-                self._kept.clear()  # a bag's next loop
-            self._kept.append(odometry)
+            behind = stamp_ns(self._kept[-1].header.stamp) - stamp_ns(odometry.header.stamp) if self._kept else 0
+            if behind > _STEP_BACK_NS:
+                self._kept.clear()
+            if behind <= 0 or not self._kept:
+                self._kept.append(odometry)
 
 
 def pose_by_tf(transforms: Transforms, odometry_frame: str) -> Callable[[Frame], Float64Array | Refusal | None]:

@@ -9,6 +9,9 @@ from rclpy.time import Time
 from depth_anything_ros.ros.transform_tree import Matrix, Transforms, matrix_of
 from depth_anything_ros.scale.estimate import Refusal
 
+_STEP_BACK_NS = 5_000_000_000
+"""A lookup that is older than the newest by more than this begins a new story (a bag's next loop)."""
+
 
 class WithoutTf:
     """For machines without tf2_ros: a frame is where it is, and no more is known."""
@@ -30,10 +33,12 @@ class Tf:
         self._not_yet = tf2_ros.ExtrapolationException
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
+        self._newest_ns = 0
 
     def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
         if target == source:
             return np.eye(4)
+        self._follow(stamp_ns)
         try:
             found = self._buffer.lookup_transform(target, source, Time(nanoseconds=max(stamp_ns, 0)))
         except self._not_yet as error:
@@ -43,6 +48,13 @@ class Tf:
         except self._errors as error:
             return Refusal(f"no TF from {source!r} to {target!r}: {error}")
         return matrix_of(found.transform.translation, found.transform.rotation)
+
+    def _follow(self, stamp_ns: int) -> None:
+        """After a step back forget what moved: tf2 takes nothing that is 10 s older than its newest, so it would not hear the new story."""
+        if stamp_ns < self._newest_ns - _STEP_BACK_NS:
+            self._buffer.clear()
+            self._newest_ns = stamp_ns
+        self._newest_ns = max(self._newest_ns, stamp_ns)
 
 
 class SharedTransforms:

@@ -1,7 +1,8 @@
 """A stand-in for tf2_ros, which no wheel has: transforms come as geometry_msgs/TransformStamped on /fake_tf, and direct ones are found.
 
 Names and behaviour are those that the package uses of the real one. A transform of stamp 0 holds at any time; one with a stamp holds at
-times up to it, later ones are not known yet, and 10 s before the first one are not remembered.
+times up to it, later ones are not known yet, and 10 s before the first one are not remembered. What is 10 s older than the newest is not
+taken. `clear` keeps what holds at any time.
 """
 
 from geometry_msgs.msg import TransformStamped
@@ -20,15 +21,28 @@ class ExtrapolationException(TransformException):
     pass
 
 
+def nanoseconds(one: TransformStamped) -> int:
+    return one.header.stamp.sec * 10**9 + one.header.stamp.nanosec
+
+
 class Buffer:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], list[TransformStamped]] = {}
+
+    def take(self, one: TransformStamped) -> None:
+        kept = self.known.setdefault((one.header.frame_id, one.child_frame_id), [])
+        if not kept or nanoseconds(one) == 0 or nanoseconds(one) > nanoseconds(kept[-1]) - 10**10:
+            kept.append(one)
+
+    def clear(self) -> None:
+        for edge, kept in self.known.items():
+            self.known[edge] = [one for one in kept if nanoseconds(one) == 0]
 
     def lookup_transform(self, target: str, source: str, time) -> TransformStamped:
         kept = self.known.get((target, source))
         if not kept:
             raise LookupException(f'"{source}" passed to lookupTransform argument source_frame does not exist.')
-        stamps = [one.header.stamp.sec * 10**9 + one.header.stamp.nanosec for one in kept]
+        stamps = [nanoseconds(one) for one in kept]
         if stamps[-1] == 0:
             return kept[-1]
         if time.nanoseconds > stamps[-1]:
@@ -44,6 +58,6 @@ class TransformListener:
         node.create_subscription(
             TransformStamped,
             "/fake_tf",
-            lambda one: buffer.known.setdefault((one.header.frame_id, one.child_frame_id), []).append(one),
+            buffer.take,
             qos,
         )
