@@ -78,9 +78,9 @@ class Engine:
         Raises ModelError (file cannot be used), DeviceError (device or memory), OptionError (an option is out of range or unknown).
         """
         chosen = _merged(options or EngineOptions(), overrides)
-        metric_model = os.fspath(resolve_model(chosen.metric_model)) if chosen.metric_model else ""
+        metric_model = os.fsencode(resolve_model(chosen.metric_model)) if chosen.metric_model else ""
         native_options = _native.EngineOptions(**{**vars(chosen), "metric_model": metric_model})
-        return cls(_native.NativeEngine(os.fspath(resolve_model(model)), native_options))
+        return cls(_native.NativeEngine(os.fsencode(resolve_model(model)), native_options))
 
     @property
     def info(self) -> ModelInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
@@ -30,10 +31,12 @@ PACKAGES = (
     Package("rosbags", "bags: play, record, replay, sample, demo", "pip install rosbags"),
     Package("huggingface_hub", "models fetch", "pip install huggingface_hub"),
     Package("skimage", "verify, sample --scene motorcycle", "pip install scikit-image", "scikit-image"),
-    Package("plyfile", "infer --formats ply", "pip install plyfile"),
+    Package("plyfile", "infer and reconstruct --formats ply, gaussians", "pip install plyfile"),
+    Package("matplotlib", "evaluate --plots", "pip install matplotlib"),
+    Package("ray", "replay --ray", "pip install ray"),
 )
 
-_COME_WITH = {"apsw": "rosbags", "backports": "rosbags", "ruamel": "rosbags"}
+_COME_WITH = {"apsw": "rosbags", "backports": "rosbags", "lz4": "rosbags", "ruamel": "rosbags"}
 
 
 def how_to_get(module: str) -> str:
@@ -43,14 +46,29 @@ def how_to_get(module: str) -> str:
     return next((package.get for package in PACKAGES if package.module in wanted), "")
 
 
-def installed_version(package: Package) -> str | None:
-    """Version, "yes" for what has none, or None when it cannot be imported."""
+@dataclass(frozen=True)
+class Found:
+    """A package on this machine."""
+
+    version: str
+    """"yes" for what has none."""
+    problem: str = ""
+    """Why it cannot be imported although it is there: a library that it lacks, a build for another Python or NumPy."""
+
+
+def find_package(package: Package) -> Found | None:
+    """None where it is not there. It is imported, since only that tells whether it works."""
     try:
         if find_spec(package.module) is None:
             return None
     except ModuleNotFoundError:
         return None
     try:
-        return version(package.distribution or package.module)
+        found = version(package.distribution or package.module)
     except PackageNotFoundError:
-        return "yes"
+        found = "yes"
+    try:
+        import_module(package.module)
+    except (ImportError, AttributeError, OSError, RuntimeError) as error:
+        return Found(found, f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no reason given'}")
+    return Found(found)

@@ -1,12 +1,14 @@
 """The command ``depth-anything-ros``: one verb, one module with a docstring, `add_arguments(parser)` and `run(arguments) -> int`.
 
-Exit codes: 0 ok, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device, 130 interrupted.
+Exit codes: 0 ok, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device, 130 interrupted, 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -33,7 +35,8 @@ VERBS = (
 )
 """Modules of this package, in the order of the help."""
 
-INTERRUPTED = 130
+INTERRUPTED, READER_LEFT = 130, 141
+"""As shells have it: 128 and the number of the signal."""
 
 _FIRST_STEPS = """first steps:
   depth-anything-ros doctor                                    what is installed, what is missing, how fast it will be
@@ -48,9 +51,17 @@ exit codes: 0 done, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device,
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; arguments default to those of the process. Returns its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
     parsed = _parser().parse_args(arguments)
     try:
-        return int(parsed.run(parsed))
+        code = int(parsed.run(parsed))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The interpreter flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_LEFT
     except DepthAnythingError as error:
         print(f"depth-anything-ros {parsed.verb}: {error}", file=sys.stderr)
         return error.exit_code

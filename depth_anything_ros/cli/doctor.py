@@ -3,8 +3,8 @@
     depth-anything-ros doctor              # a short run of a network with random weights, then estimates for all models
     depth-anything-ros doctor --no-speed   # without the run
 
-What is missing is listed with the way to get it. The estimates follow from one measured time and the counted operations of each model, so
-they may be off by a third; `bench --model NAME` measures one. Exit code 5 when the engine cannot run.
+What is missing, or does not work, is listed with the way to get it. The estimates follow from one measured time and the counted operations
+of each model, so they may be off by a third; `bench --model NAME` measures one. Exit code 5 when the engine cannot run.
 """
 
 from __future__ import annotations
@@ -32,20 +32,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros import __version__
-    from depth_anything_ros.checks.packages import PACKAGES, installed_version
+    from depth_anything_ros.checks.packages import PACKAGES, find_package
     from depth_anything_ros.errors import DeviceError
 
     print(f"depth_anything_ros {__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}")
     _show_processor()
-    versions = {package: installed_version(package) for package in PACKAGES}
+    found = {package: find_package(package) for package in PACKAGES}
     print("\npackages")
-    for package, version in versions.items():
+    for package, one in found.items():
         name = "engine" if package.module.endswith("_native") else package.distribution or package.module
-        print(f"  {name:<24} {version or 'MISSING':<10} {package.purpose}" + ("" if version else f"; to get it: {package.get}"))
+        state = "MISSING" if one is None else "BROKEN" if one.problem else one.version
+        why = "" if one is None or not one.problem else f"; {one.problem}"
+        get = "" if one is not None and not one.problem else f"; to get it: {package.get}"
+        print(f"  {name:<24} {state:<10} {package.purpose}{why}{get}")
     _show_models()
-    missing = [package for package, version in versions.items() if package.needed and version is None]
-    if missing:
-        raise DeviceError("device.unavailable", f"{missing[0].module} is missing ({missing[0].get}); nothing can run.")
+    for package, one in found.items():
+        if package.needed and (one is None or one.problem):
+            state = "is missing" if one is None else f"cannot be imported ({one.problem})"
+            raise DeviceError("device.unavailable", f"{package.module} {state}; nothing can run without it. {package.get}")
     if not arguments.no_speed:
         _show_speed(arguments.threads)
     return 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,18 +14,38 @@ import cv2
 import numpy as np
 import pytest
 
-from depth_anything_ros.checks.packages import PACKAGES, Package, installed_version
+from depth_anything_ros.checks import packages
+from depth_anything_ros.checks.packages import PACKAGES, Found, Package, find_package
 from depth_anything_ros.checks.processor import this_processor
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.operations import operations, processed_size
 from depth_anything_ros.convert.seeded import SEEDED_MONO, SEEDED_SWIGLU
 
 
-def test_packages() -> None:
-    versions = {package.module: installed_version(package) for package in PACKAGES}
-    assert versions["numpy"] == np.__version__ and versions["cv2"].startswith(cv2.__version__)
-    assert installed_version(Package("no_such_module", "nothing", "nowhere")) is None
-    assert installed_version(Package("no_such_package.module", "nothing", "nowhere")) is None
+def test_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {package.module: find_package(package) for package in PACKAGES if package.module in ("numpy", "cv2")}
+    assert found["numpy"] == Found(np.__version__) and found["cv2"].version.startswith(cv2.__version__)
+    assert find_package(Package("no_such_module", "nothing", "nowhere")) is None
+    assert find_package(Package("no_such_package.module", "nothing", "nowhere")) is None
+    (tmp_path / "half_there.py").write_text("raise ImportError('libhalf.so.1: cannot open shared object file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert find_package(Package("half_there", "nothing", "nowhere")) == Found(
+        "yes", "ImportError: libhalf.so.1: cannot open shared object file"
+    )
+
+
+def test_every_import_of_the_package_is_known() -> None:
+    found = set()
+    for path in Path(packages.__file__).parents[1].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    with_ros = {"tf2_ros", "cv_bridge", "std_srvs", "rcl_interfaces", *(name for name in found if name.endswith("_msgs"))}
+    others = found - sys.stdlib_module_names - with_ros - {"depth_anything_ros", "compression"}  # compression is of Python 3.14
+    assert {"cv2", "lz4", "matplotlib"} <= others
+    assert [name for name in sorted(others) if not packages.how_to_get(name)] == []
 
 
 def test_processor() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +53,20 @@ def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: Ca
     monkeypatch.setattr(packages, "PACKAGES", (packages.Package("no_such_module", "the engine", "build it", needed=True),))
     assert main(["doctor"]) == 5
     assert "no_such_module is missing" in capsys.readouterr().err
+
+
+def test_doctor_runs_where_opencv_does_not(tmp_path: Path) -> None:
+    (tmp_path / "cv2.py").write_text("raise ImportError('libGL.so.1: cannot open shared object file')")
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "depth_anything_ros", "doctor", "--no-speed"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert re.search("opencv-python-headless +BROKEN .*libGL.*pip install", done.stdout)
+    assert done.returncode == 5 and done.stderr.count("\n") == 1 and "cv2 cannot be imported" in done.stderr
 
 
 def test_the_measured_size_suits_every_network() -> None:

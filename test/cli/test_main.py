@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +101,26 @@ def test_programming_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(infer, "run", fail)
     with pytest.raises(ZeroDivisionError):
         main(["infer", "a.png", "--model", "m", "-o", "out"])
+
+
+def run_command(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    root = Path(__file__).parents[2]
+    return subprocess.Popen([sys.executable, "-m", "depth_anything_ros", *arguments], cwd=root, stderr=subprocess.PIPE, **options)
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = run_command("models", "list", stdout=writing)
+    os.close(writing)
+    assert process.communicate(timeout=60)[1] == b"" and process.returncode == 141
+
+
+@pytest.mark.case(70)
+def test_names_that_the_terminal_cannot_show(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + "/мир".encode() + b" \xff.gguf"
+    shutil.copy(Path(__file__).parents[2] / "depth_anything_ros" / "weights" / "nano-metric.gguf", name)
+    process = run_command("info", name, stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert b"DA3METRIC-NANO" in output
