@@ -77,7 +77,9 @@ def mark_invalid(
 
     A copy, or `depth` itself where all of it is good. confidence: float32 [H, W], 0 to 1; pixels below `least_confidence` are not trusted.
     """
-    lowest, highest = max(nearest, float(np.finfo(np.float32).tiny)), min(farthest, float(np.finfo(np.float32).max))
+    limits = np.finfo(np.float32)
+    lowest = max(nearest, float(limits.min if nearest < 0.0 else limits.tiny))
+    highest = min(farthest, float(limits.max))
     trusted = confidence is None or least_confidence <= 0.0
     with np.errstate(invalid="ignore"):
         if trusted and depth.min() >= lowest and depth.max() <= highest:  # false with any NaN

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import TracebackType
 
 import numpy as np
@@ -62,10 +63,10 @@ class EngineOptions:
 
 
 class Engine:
-    """A loaded model. `infer` may be called from any thread, one at a time; `cancel` from any thread at any time."""
+    """A loaded model. `infer` and `close` may be called from any thread, one at a time; `cancel` from any thread at any time."""
 
     def __init__(self, native: _native.NativeEngine) -> None:
-        self._native = native
+        self._native: _native.NativeEngine | None = native
         facts = dict(native.info())
         self._info = ModelInfo(**{**facts, "kind": DepthKind(facts["kind"])})  # type: ignore[arg-type]
 
@@ -88,7 +89,7 @@ class Engine:
 
     def processed_size(self, width: int, height: int) -> tuple[int, int]:
         """Size (width, height) that a picture of that size is processed at."""
-        return self._native.processed_size(width, height)
+        return self._open().processed_size(width, height)
 
     def infer(
         self,
@@ -111,7 +112,8 @@ class Engine:
         fill_sky: mono and metric nets give sky pixels the 0.99-quantile of the rest, as the official code does.
         ray_pose: intrinsics and extrinsics from the rays of all pixels in place of the camera decoder (files with the ray branch).
         cameras: one for each picture; see `infer_views`. seed: of the random choices of `ray_pose` and of ten known cameras and more.
-        Raises InputError, CancelledError (after `cancel`), DeviceError, ModelError (the file lacks what ray_pose or cameras need).
+        Raises InputError (intrinsics of another size than the picture's among them), CancelledError (after `cancel`), DeviceError,
+        ModelError (the file lacks what ray_pose or cameras need), OptionError (seed; the engine was closed).
         """
         return self.infer_views(
             [pixels],
@@ -148,6 +150,9 @@ class Engine:
         metres, theirs, and they are given back as the pictures' cameras. Cameras that stand at one place do not tell the scale: then depth
         stays what it is without them, and extrinsics are the network's.
         """
+        for pixels, camera in zip_longest(pictures, [camera.intrinsics for camera in cameras]):
+            _check_fit(pixels, intrinsics)
+            _check_fit(pixels, camera)
         if not 0 <= seed < 2**64:
             raise OptionError("option.range", f"seed {seed} must be 0 to 2**64 - 1.")
         options = _native.InferOptions(
@@ -159,7 +164,7 @@ class Engine:
             stages=list(stages),
             cameras=[_known(camera) for camera in cameras],
         )
-        return [_prediction(raw) for raw in self._native.infer_views(list(pictures), bgr, options)]
+        return [_prediction(raw) for raw in self._open().infer_views(list(pictures), bgr, options)]
 
     def warm_up(self, width: int, height: int, wanted: Wanted = Wanted()) -> None:
         """Build everything that depends on the picture size, so that the first real frame is as fast as the rest."""
@@ -167,25 +172,46 @@ class Engine:
 
     def parts(self) -> list[PartTime]:
         """Where the time of the last call went, largest first; what is not in a kernel of ours is missing."""
-        return [PartTime(*part) for part in self._native.parts()]
+        return [PartTime(*part) for part in self._open().parts()]
 
     def peak(self) -> float:
         """Floating-point operations per second that this machine's fused multiply-adds reach on the engine's threads (20 ms)."""
-        return self._native.peak()
+        return self._open().peak()
 
     def cancel(self) -> None:
         """Make the running `infer` raise CancelledError within 100 ms; without one, nothing happens. From any thread."""
-        self._native.cancel()
+        if (native := self._native) is not None:
+            native.cancel()
 
     def close(self) -> None:
-        """Free the model; using the engine afterwards raises AttributeError."""
-        del self._native
+        """Free the model, once a running `infer` has ended; the engine cannot be used afterwards, but closed again."""
+        self._native = None
+
+    def _open(self) -> _native.NativeEngine:
+        """Raises OptionError ``option.closed``."""
+        native = self._native
+        if native is None:
+            raise OptionError("option.closed", f"The engine of {self._info.path} was closed; load the model again.")
+        return native
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def _check_fit(pixels: UInt8Array | None, intrinsics: Intrinsics | None) -> None:
+    """A focal length in pixels of another size than the picture's would make metres that are wrong by that factor."""
+    if pixels is None or intrinsics is None or np.ndim(pixels) != 3:
+        return
+    height, width = np.shape(pixels)[:2]
+    if (intrinsics.width, intrinsics.height) != (width, height):
+        raise InputError(
+            "input.intrinsics",
+            f"Intrinsics of {intrinsics.width}x{intrinsics.height} pixels were given for a picture of {width}x{height}; "
+            "bring them to its size (geometry.scale_intrinsics).",
+        )
 
 
 def _known(camera: KnownCamera) -> _native.KnownCamera:

@@ -43,7 +43,7 @@ class InputError(DepthAnythingError, ValueError):
 
 
 class OptionError(DepthAnythingError, ValueError):
-    """An option is wrong: ``option.range``, ``option.unknown``."""
+    """An option is wrong: ``option.range``, ``option.unknown``; or the thing that it is for is gone: ``option.closed``."""
 
     exit_code = 2
 

@@ -175,7 +175,8 @@ class Finisher:
             network = prediction.depth if scale is None else depths.to_metres(prediction.depth, prediction.kind, scale)
             if self._steady is not None:
                 network = self._steady(frame, network, metric)
-            depth = _marked(self._resized(frame, network, options), metric, options, confidence, sky, frame.outside)
+            values = _range(prediction.kind, metric, options)
+            depth = _marked(self._resized(frame, network, options), values, options, confidence, sky, frame.outside)
         mapped = time.perf_counter()
         if wanted.points and depth is not None and metric and intrinsics is not None:
             points = _points(frame, network, depth, intrinsics, options, confidence)
@@ -226,16 +227,23 @@ def _side_maps(
     return confidence, sky
 
 
+def _range(kind: DepthKind, metric: bool, options: ProcessingOptions) -> tuple[float, float]:
+    """What is valid. Of inverse depth, whose shift is unknown, 0 and less may well be distances: those of the horizon and beyond."""
+    if metric:
+        return options.depth_min, options.depth_max
+    return (-np.inf if kind is DepthKind.RELATIVE_INVERSE_DEPTH else 0.0), np.inf
+
+
 def _marked(
     values: Float32Array,
-    metric: bool,
+    valid: tuple[float, float],
     options: ProcessingOptions,
     confidence: Float32Array | None,
     sky: UInt8Array | None,
     outside: UInt8Array | None,
 ) -> Float32Array:
-    """Metres within the range of the options, or relative depth as it is, with invalid and sky pixels marked."""
-    nearest, farthest = (options.depth_min, options.depth_max) if metric else (0.0, np.inf)
+    """The values with invalid and sky pixels marked."""
+    nearest, farthest = valid
     values = depths.mark_invalid(
         values, nearest=nearest, farthest=farthest, confidence=confidence, least_confidence=options.confidence_threshold
     )

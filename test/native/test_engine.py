@@ -16,6 +16,7 @@ from depth_anything_ros import (
     EngineOptions,
     InputError,
     Intrinsics,
+    KnownCamera,
     ModelError,
     OptionError,
     Wanted,
@@ -81,6 +82,27 @@ def test_metres_are_proportional_to_the_focal_length(models, engine):
         assert np.allclose(far.depth, 3 * near.depth, rtol=1e-6)
         assert "positive" in refusal(InputError, "input.intrinsics", lambda: depth(metric, 0.0))
     assert np.array_equal(depth(engine, 300.0).depth, depth(engine, 900.0).depth)
+
+
+def test_intrinsics_of_another_size_are_refused(models):
+    half = Intrinsics(60, 45, 150.0, 150.0, 29.5, 22.0)
+    with Engine.load(metric_model(models), threads=1, resolution=112) as metric:
+        for pictures in ([PICTURE], [PICTURE[:45, :60], PICTURE]):
+            text = refusal(InputError, "input.intrinsics", lambda pictures=pictures: metric.infer_views(pictures, intrinsics=half))
+            assert "60x45" in text and "120x90" in text
+        assert metric.infer(PICTURE[:45, :60], intrinsics=half).kind is DepthKind.METRIC
+        known = KnownCamera(half, np.eye(3, 4))
+        assert "60x45" in refusal(InputError, "input.intrinsics", lambda: metric.infer(PICTURE, cameras=[known]))
+
+
+def test_a_closed_engine_says_so(models):
+    path = any_view_model(models)
+    with Engine.load(path, threads=1) as loaded:
+        loaded.close()
+        loaded.cancel()
+        assert str(path) in refusal(OptionError, "option.closed", lambda: loaded.infer(PICTURE))
+        refusal(OptionError, "option.closed", lambda: loaded.processed_size(4, 3))
+        assert loaded.info.has_pose
 
 
 def test_pictures_that_are_refused(engine):

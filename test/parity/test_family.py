@@ -117,6 +117,7 @@ def test_cameras_that_do_not_tell_the_scale_leave_relative_depth(count, model):
 def test_two_cameras_give_the_scale_by_their_distance(model):
     _, pictures, cameras = reference_of("known_cameras")
     pair = pictures[:1] * 2
+    cameras = [KnownCamera(cameras[0].intrinsics, camera.camera_from_world) for camera in cameras]
     further = [KnownCamera(c.intrinsics, c.camera_from_world * [[1.0, 1.0, 1.0, 3.0]]) for c in cameras]
     with load(model) as engine:
         near, far = (engine.infer_views(pair, cameras=chosen[:2])[1] for chosen in (cameras, further))

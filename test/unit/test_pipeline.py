@@ -16,6 +16,8 @@ CAMERA = Intrinsics(64, 48, 60.0, 54.0, 30.0, 25.0)
 NESTED = replace(METRIC, needs_focal=False)
 INVERSE = replace(METRIC, kind=DepthKind.RELATIVE_INVERSE_DEPTH, needs_focal=False)
 
+INVERSE_ALONE = replace(INVERSE, has_sky=False)
+
 
 def frame_of(pixels: np.ndarray, intrinsics: Intrinsics | None = CAMERA) -> Frame:
     return Frame(pixels, False, intrinsics, 123, "camera_optical_frame")
@@ -51,6 +53,18 @@ def test_a_constant_makes_metres_of_relative_depth_only(photo: np.ndarray, info:
     assert (products.points is not None) == metric
     if info is ANY_VIEW:
         np.testing.assert_allclose(products.depth, brightness(photo) * 4.0, rtol=1e-6)
+
+
+@pytest.mark.case(28)
+def test_zero_is_a_value_of_inverse_depth_and_none_of_depth(photo: np.ndarray) -> None:
+    def values(pixels: np.ndarray) -> np.ndarray:
+        depth = brightness(pixels)
+        depth[:3] = [[0.0], [-0.5], [np.nan]]
+        return depth
+
+    inverse, relative = (process(frame_of(photo), FakeEngine(info, depth_of=values)).depth for info in (INVERSE_ALONE, ANY_VIEW))
+    np.testing.assert_array_equal(inverse[:3, 0], np.float32([0.0, -0.5, np.nan]))
+    assert np.isnan(relative[:3]).all() and np.isfinite(relative[3:]).all()
 
 
 def test_maps_have_the_size_of_the_picture_or_of_the_network(photo: np.ndarray) -> None:
