@@ -19,6 +19,8 @@ from depth_anything_ros.worker import join_cancelling, lower_priority
 _WORTH_PREPARING = 1e-3
 """Seconds of preparation below which doing it ahead costs more than it saves."""
 _MARGIN = 5e-3
+_LONGEST_WAIT = 60.0
+"""Seconds; waiting for years is an error of the standard library."""
 
 
 class Stages(Protocol):
@@ -201,7 +203,7 @@ class EngineRoom:
                 wait = slot.last_start + slot.stages.interval() - now
                 if wait <= 0.0:
                     return slot, None
-                waits.append(wait)
+                waits.append(min(wait, _LONGEST_WAIT))
         return None, min(waits, default=None)
 
     def _hand_over(self, slot: Slot, result: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -59,11 +60,13 @@ class Health:
             self.unheard += 1
 
     def count_processed(self, infer_seconds: float, age: float) -> None:
+        """age: seconds, NaN where it is not known."""
         with self._lock:
             self.processed += 1
             self._done_at = time.monotonic()
             self._infer_seconds.append(infer_seconds)
-            self._ages.append(age)
+            if math.isfinite(age):
+                self._ages.append(age)
 
     def count_trouble(self, text: str, *, rejected: bool) -> None:
         """rejected: the frame was at fault (WARN), else the engine or the node (ERROR)."""

@@ -128,12 +128,13 @@ class ScaleTracking:
             self._node.get_logger().warning(f"{what}.")
 
     def _differs(self, options: NodeOptions) -> bool:
-        now = self._options
-        return now is None or (now.processing.scale_source, now.scale, now.temporal) != (
-            options.processing.scale_source,
-            options.scale,
-            options.temporal,
-        )
+        """A constant's value too: the steadier would take another one for flicker."""
+
+        def told(one: NodeOptions) -> tuple[object, ...]:
+            constant = one.processing.scale_source == "constant"
+            return one.processing.scale_source, constant and one.processing.scale_value, one.scale, one.temporal
+
+        return self._options is None or told(self._options) != told(options)
 
     def _begin(self, options: NodeOptions) -> None:
         self._options, self._of_frame = options, None

@@ -100,7 +100,7 @@ class CameraStream:
         self._health = diagnostics.Health()
         self._faults = LogThrottle()
         self._remarks = LogThrottle(period=math.inf)
-        self._points_due = 0.0
+        self._points_at = -math.inf
         self._snapshot: Snapshot | None = None
 
     # executor's thread, the engine room standing still
@@ -117,7 +117,7 @@ class CameraStream:
         self._scale.reset()
         self._finisher = Finisher(self._scale_of, self._steady)
         self._remarks = LogThrottle(period=math.inf)
-        self._points_due = 0.0
+        self._points_at = -math.inf
 
     def count_anew(self) -> None:
         """With a new engine room, whose counts begin at 0 too."""
@@ -235,13 +235,15 @@ class CameraStream:
 
     def _without_points_that_are_not_due(self, topics: frozenset[str], rate: float, now: float) -> frozenset[str]:
         if POINTS in topics and rate > 0.0:
-            if now < self._points_due:
+            if now - self._points_at < 1.0 / rate:
                 return topics - {POINTS}
-            self._points_due = now + 1.0 / rate
+            self._points_at = now
         return topics
 
     def _age(self, header: Any) -> float:
-        return (self._node.get_clock().now().nanoseconds - stamp_ns(header.stamp)) * 1e-9
+        """Seconds since the stamp; NaN while simulated time has not begun."""
+        now = self._node.get_clock().now().nanoseconds
+        return (now - stamp_ns(header.stamp)) * 1e-9 if now else math.nan
 
     def _publish_timing(self, result: _Inferred, products: Products, published: float, age: float) -> None:
         seconds = {

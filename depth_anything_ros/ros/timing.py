@@ -12,7 +12,8 @@ TIMING_KEYS = ("wait", "prepare", "preprocess", "compute", "postprocess", "infer
 """Keys of `depth/timing` in milliseconds; counts such as `dropped` and `processed` follow.
 
 wait: from the arrival of the message until the engine is free for it, the preparation apart. prepare: decoding, rectifying. infer: the
-three stages of the engine together. total: from the arrival until the last message is out. age: from the stamp until then.
+three stages of the engine together. total: from the arrival until the last message is out. age: from the stamp until then,
+NaN while simulated time has not begun.
 """
 
 

@@ -109,6 +109,23 @@ def test_clouds_have_a_rate_of_their_own(rig: Rig, start: Start) -> None:
     assert 3 <= len(rig.received["points"]) <= 6 and len(rig.received["depth/image_rect"]) > 20
 
 
+@pytest.mark.case(55)
+def test_another_rate_of_clouds_applies_to_the_next_frame(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "points.rate:=0.001", "-p", "focal:=300.0")
+    rig.listen("depth/image_rect", "points")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+
+    def send() -> None:
+        camera.publish(image_message(grey(10), 1))
+
+    rig.next(send, "depth/image_rect", "points")
+    rig.next(send, "depth/image_rect")
+    assert len(rig.received["points"]) == 1, "the next one is due in a quarter of an hour"
+    assert rig.set_parameters({"points.rate": 1000.0}) == ""
+    rig.next(send, "depth/image_rect", "points", seconds=5)
+
+
 def test_colours_for_people_raw_and_compressed(rig: Rig, start: Start) -> None:
     start(*MODEL, "-p", "focal:=300.0", "-p", "color.near:=1.0", "-p", "color.far:=2.0")
     rig.listen("depth/color", "depth/color/compressed")

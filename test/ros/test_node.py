@@ -379,13 +379,15 @@ def test_nobody_listens_nothing_is_done(rig: Rig, start: Start) -> None:
 @pytest.mark.case(43)
 def test_time_may_jump(rig: Rig, start: Start) -> None:
     start(*MODEL, "-p", "use_sim_time:=true", "-p", "focal:=300.0")
-    rig.listen("depth/image_rect")
+    rig.listen("depth/image_rect", "depth/timing")
     camera = rig.camera()
     rig.wait_for_node(camera)
     stamps = [10**9 * second for second in (5, 6, 7, 5, 6, 7, 0, -1, -1_000_000_000, 2_000_000_000)]
     for stamp in [*stamps, 999_999_999, 1_000_000_000]:
-        (depth,) = rig.next(lambda stamp=stamp: camera.publish(image_message(picture(), stamp)), "depth/image_rect")
+        depth, timing = rig.next(lambda stamp=stamp: camera.publish(image_message(picture(), stamp)), "depth/image_rect", "depth/timing")
         assert depth.header.stamp.sec * 10**9 + depth.header.stamp.nanosec == stamp
+        values = {pair.key: pair.value for pair in timing.status[0].values}
+        assert values["age_ms"] == "nan", "without /clock nobody knows"
 
 
 @pytest.mark.case(49)

@@ -88,3 +88,16 @@ def test_sources_that_want_a_network_are_set_at_start(rig: Rig, start: Start) ->
     robot.ready()
     rig.spin(0.5)
     assert robot.drive(5) is not None
+
+
+@pytest.mark.case(55)
+def test_another_constant_is_no_flicker(rig: Rig, start: Start) -> None:
+    """Held still over time, and the camera stands."""
+    start(*MODEL, "-p", "scale.source:=constant", "-p", "scale.value:=1.0", "-p", "temporal.depth:=true", room={"unit": UNIT})
+    robot = Robot(rig)
+    robot.ready()
+    for _ in range(6):
+        depth = robot.see(0.0)
+    assert rig.set_parameters({"scale.value": 1.1}) == ""
+    rig.spin(0.5)
+    np.testing.assert_allclose(robot.see(0.0), 1.1 * depth, rtol=1e-4)

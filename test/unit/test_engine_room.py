@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import sys
 import threading
@@ -314,3 +315,15 @@ def test_threads_sleep_while_there_is_nothing_for_them(room: Callable[..., Engin
         desk.offer(frame)
         wait_for(lambda frame=frame: frame in camera.done("finished"))
     assert sleeps() - before <= 2
+
+
+@pytest.mark.case(55)
+def test_a_rate_of_next_to_nothing_is_waited_for(room: Callable[..., EngineRoom]) -> None:
+    camera = Camera(interval=math.inf)
+    busy = room(camera)
+    busy.desk(0).offer(1)
+    time.sleep(0.1)
+    assert busy.alive and not camera.log
+    camera.gap = 0.0
+    busy.desk(0).offer(2)
+    wait_for(lambda: camera.done("finished") == [2])
