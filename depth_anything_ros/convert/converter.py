@@ -11,7 +11,7 @@ from depth_anything_ros.convert.hyper_parameters import HyperParameters, with_po
 from depth_anything_ros.convert.layout import TensorSpec, metadata, tensors
 from depth_anything_ros.convert.model_config import Shapes, from_config, from_shapes, named
 from depth_anything_ros.convert.naming import renamed
-from depth_anything_ros.convert.output import write_model
+from depth_anything_ros.convert.output import check_output, model_content, write_files
 from depth_anything_ros.convert.safetensors_file import SafetensorsFile
 from depth_anything_ros.convert.torch_file import TorchFile
 from depth_anything_ros.errors import ConversionError, OptionError
@@ -37,6 +37,11 @@ def convert(
     if type_name not in TYPES:
         raise OptionError("option.unknown", f"There is no storage type {type_name!r}; known: {', '.join(TYPES)}.")
     weights = checkpoint / "model.safetensors" if checkpoint.is_dir() else checkpoint
+    if not weights.exists():
+        raise ConversionError(
+            "convert.checkpoint",
+            f"There is no checkpoint {weights}; give a folder with model.safetensors and config.json, or a .safetensors or .pth file.",
+        )
     source = TorchFile(weights) if weights.suffix in (".pth", ".pt") else SafetensorsFile(weights)
     models = _identified(weights, source.shapes(), model)
     for wanted, extend, option in ((rays, with_rays, "--with-aux"), (pose_encoder, with_pose_encoder, "--with-pose-encoder")):
@@ -45,8 +50,15 @@ def convert(
     specs = [list(tensors(one)) for one in models]
     _check(weights, source.shapes(), [spec for one in specs for spec in one], models)
     paths = [output] if len(models) == 1 else [output.with_name(f"{output.stem}-{half}{output.suffix}") for half in ("anyview", "metric")]
-    for path, one, its_specs in zip(paths, models, specs):
-        write_model(path, metadata(one), its_specs, _arrays(source, its_specs, TYPES[type_name], weights), TYPES[type_name])
+    for path in paths:
+        check_output(path, weights)
+    narrow = TYPES[type_name]
+    write_files(
+        [
+            model_content(path, metadata(one), its, _arrays(source, its, narrow, weights), narrow)
+            for path, one, its in zip(paths, models, specs)
+        ]
+    )
     return dict(zip(paths, models))
 
 

@@ -154,6 +154,8 @@ class _Reader:
         if magic != MAGIC or version != VERSION:
             raise ValueError(f"magic {magic!r}, version {version}")
         items = [self._item() for _ in range(item_count)]
+        if other := [item.value for item in items if item.name == "general.alignment" and item.value != ALIGNMENT]:
+            raise ValueError(f"its tensors are aligned to {other[0]} bytes, not {ALIGNMENT}")
         entries = [self._info() for _ in range(tensor_count)]
         start = _padded(self._position)
         data = {info.name: self._data(info, start + offset) for info, offset in entries}

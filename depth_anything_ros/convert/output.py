@@ -1,10 +1,12 @@
-"""Writing a model file so that it is either complete and proven, or not there."""
+"""Writing model files so that they are either complete and proven, or not there."""
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,46 +14,70 @@ import numpy as np
 from depth_anything_ros.convert import gguf_file
 from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType
 from depth_anything_ros.convert.layout import MetadataItem, TensorSpec
-from depth_anything_ros.errors import ConversionError
+from depth_anything_ros.errors import ConversionError, OptionError
+from depth_anything_ros.files import replacing
 from depth_anything_ros.types import Float32Array
 
 
-def write_model(
+@dataclass(frozen=True)
+class Content:
+    """One file to be written."""
+
+    path: Path
+    items: list[MetadataItem]
+    infos: list[TensorInfo]
+    arrays: Iterable[np.ndarray]
+    """Stored data of each of `infos` in turn (see `gguf_file.write`)."""
+
+
+def model_content(
     path: Path,
     items: list[MetadataItem],
     specs: list[TensorSpec],
     arrays: Iterable[Float32Array],
     narrow_type: TensorType = TensorType.F32,
-) -> None:
-    """Write a network with `write_file`.
+) -> Content:
+    """Of a network.
 
     arrays: float32 data of each of `specs` in turn; one is held at a time. narrow_type: storage of the tensors that may be narrower,
     F32 or F16.
     """
     infos = [TensorInfo(spec.name, spec.extents, narrow_type if spec.narrow else TensorType.F32) for spec in specs]
-    stored = (np.ascontiguousarray(array, info.type.dtype) for info, array in zip(infos, arrays))
-    write_file(path, items, infos, stored)
+    return Content(path, items, infos, (np.ascontiguousarray(array, info.type.dtype) for info, array in zip(infos, arrays)))
 
 
-def write_file(path: Path, items: list[MetadataItem], infos: list[TensorInfo], arrays: Iterable[np.ndarray]) -> None:
-    """Write `path` through a temporary file beside it; on any error nothing is left.
+def write_files(contents: Sequence[Content]) -> None:
+    """All of them, through temporary files beside them; on any error none appears, and what was there before stays.
 
-    arrays: the stored data of each of `infos` in turn (see `gguf_file.write`).
-    Raises ConversionError (``convert.verify``) when the file cannot be written, or what was read back is not what was written.
+    Raises ConversionError (``convert.verify``) when a file cannot be written, or what was read back is not what was written.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    checksums: list[int] = []
     try:
-        with partial.open("xb") as stream:
-            gguf_file.write(stream, items, infos, _summed(arrays, checksums))
-            stream.flush()
-            os.fsync(stream.fileno())
-        _verify(partial, items, infos, checksums)
-        partial.replace(path)
+        with ExitStack() as stack:
+            for content in contents:
+                _write(stack.enter_context(replacing(content.path)), content)
     except OSError as error:
-        raise ConversionError("convert.verify", f"{path} cannot be written ({error}).") from error
-    finally:
-        partial.unlink(missing_ok=True)
+        names = " and ".join(str(content.path) for content in contents)
+        raise ConversionError("convert.verify", f"{names} cannot be written ({error}).") from error
+
+
+def write_model(path: Path, items: list[MetadataItem], specs: list[TensorSpec], arrays: Iterable[Float32Array]) -> None:
+    """One network as float32. Raises what `write_files` raises."""
+    write_files([model_content(path, items, specs, arrays)])
+
+
+def check_output(output: Path, source: Path) -> None:
+    """Raises OptionError ``option.range`` where the result would replace what it is made of."""
+    if os.path.realpath(output) == os.path.realpath(source):
+        raise OptionError("option.range", f"{output} is what is read; write to another file.")
+
+
+def _write(partial: Path, content: Content) -> None:
+    checksums: list[int] = []
+    with partial.open("xb") as stream:
+        gguf_file.write(stream, content.items, content.infos, _summed(content.arrays, checksums))
+        stream.flush()
+        os.fsync(stream.fileno())
+    _verify(partial, content, checksums)
 
 
 def _summed(arrays: Iterable[np.ndarray], checksums: list[int]) -> Iterator[np.ndarray]:
@@ -62,12 +88,13 @@ def _summed(arrays: Iterable[np.ndarray], checksums: list[int]) -> Iterator[np.n
         yield contiguous
 
 
-def _verify(path: Path, items: list[MetadataItem], infos: list[TensorInfo], checksums: list[int]) -> None:
-    written = gguf_file.read(path)
-    if gguf_file.header(written.items, written.infos) != gguf_file.header(items, infos) or len(checksums) != len(infos):
-        raise ConversionError("convert.verify", f"{path}: the header was read back differently; check the disk and convert again.")
-    for info, checksum in zip(infos, checksums):
+def _verify(partial: Path, content: Content, checksums: list[int]) -> None:
+    written = gguf_file.read(partial)
+    same = gguf_file.header(written.items, written.infos) == gguf_file.header(content.items, content.infos)
+    if not same or len(checksums) != len(content.infos):
+        raise ConversionError("convert.verify", f"{content.path}: the header was read back differently; check the disk and convert again.")
+    for info, checksum in zip(content.infos, checksums):
         if zlib.crc32(written.data[info.name].data.cast("B")) != checksum:
             raise ConversionError(
-                "convert.verify", f"{path}: tensor {info.name} was read back differently; check the disk and convert again."
+                "convert.verify", f"{content.path}: tensor {info.name} was read back differently; check the disk and convert again."
             )

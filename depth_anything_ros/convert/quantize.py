@@ -11,7 +11,7 @@ import numpy as np
 from depth_anything_ros.convert import gguf_file
 from depth_anything_ros.convert.gguf_file import GgufFile, TensorInfo, TensorType
 from depth_anything_ros.convert.gguf_keys import TENSORS
-from depth_anything_ros.convert.output import write_file
+from depth_anything_ros.convert.output import Content, check_output, write_files
 from depth_anything_ros.convert.refinement import Moments, bias_of, input_moments
 from depth_anything_ros.errors import ConversionError, OptionError
 from depth_anything_ros.types import Float32Array
@@ -35,16 +35,17 @@ def quantize(source: Path, output: Path, type_name: str, refine: bool = False) -
 
     type_name: one of `TYPES`. refine: choose scales by what the inputs of each matrix are like, and correct the biases behind them
     (`refinement`); the file is as large and as fast. The file is read back and compared, and appears only then.
-    Raises OptionError (unknown type), ConversionError (`source` is no such file, is quantised already or has nothing to quantise, values
-    that the type cannot hold, disk); then nothing is written.
+    Raises OptionError (unknown type; `output` is `source`), ConversionError (`source` is no such file, is quantised already or has
+    nothing to quantise, values that the type cannot hold, disk); then nothing is written.
     """
     if type_name not in TYPES:
         raise OptionError("option.unknown", f"There is no storage type {type_name!r}; known: {', '.join(TYPES)}.")
+    check_output(output, source)
     model = gguf_file.read(source)
     infos = [TensorInfo(info.name, info.extents, _target(source, info, TYPES[type_name])) for info in model.infos]
     if infos == model.infos:
         raise ConversionError("convert.checkpoint", f"{source} has no weights that could be {type_name}.")
-    write_file(output, model.items, infos, _arrays(source, model, infos, refine))
+    write_files([Content(output, model.items, infos, _arrays(source, model, infos, refine))])
     return infos
 
 

@@ -248,6 +248,37 @@ def test_a_nested_checkpoint_becomes_two_files(tmp_path, monkeypatch):
     assert np.array_equal(metric["m_vit.norm.bias"], arrays["model.da3_metric.backbone.pretrained.norm.bias"])
     assert all(name.startswith(("m_vit.", "m_head.")) for name in metric)
     assert len(any_view) + len(metric) == len(arrays)
+    # Both or neither: what fails in the second leaves the first as it was.
+    before = {path: path.read_bytes() for path in written}
+    arrays["model.da3_metric.head.scratch.output_conv2.2.bias"][:] = np.nan
+    arrays["model.da3.backbone.pretrained.norm.bias"][:] = 0.0
+    save_file(arrays, tmp_path / "model.safetensors")
+    with pytest.raises(ConversionError, match="not finite"):
+        convert(tmp_path, tmp_path / "nested.gguf")
+    assert {path: path.read_bytes() for path in written} == before
+    with pytest.raises(ConversionError, match="not finite"):
+        convert(tmp_path, tmp_path / "other.gguf")
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.case(70)
+def test_a_name_as_long_as_file_systems_take(tmp_path):
+    output = tmp_path / ("n" * 250 + ".gguf")
+    assert list(convert(checkpoint(tmp_path / "in", SEEDED_ANY_VIEW), output)) == [output]
+
+
+def test_the_checkpoint_is_never_replaced_and_a_missing_one_is_named(tmp_path):
+    folder = checkpoint(tmp_path / "in", SEEDED_ANY_VIEW)
+    weights = folder / "model.safetensors"
+    before = weights.read_bytes()
+    with pytest.raises(OptionError, match="another file"):
+        convert(weights, tmp_path / "in" / ".." / "in" / "model.safetensors")
+    assert weights.read_bytes() == before
+    with pytest.raises(ConversionError, match=r"There is no checkpoint .*absent"):
+        convert(tmp_path / "absent", tmp_path / "out.gguf")
+    weights.unlink()
+    with pytest.raises(ConversionError, match=r"There is no checkpoint .*model\.safetensors"):
+        convert(folder, tmp_path / "out.gguf")
 
 
 def test_an_unknown_tensor_of_a_nested_checkpoint_is_named(tmp_path, monkeypatch):

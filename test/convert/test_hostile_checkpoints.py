@@ -104,5 +104,5 @@ def test_every_changed_byte_of_the_header_is_a_clean_error_or_harmless(tmp_path)
 
 
 def test_missing_file_is_a_clean_error(tmp_path):
-    with pytest.raises(ConversionError, match="cannot be read"):
+    with pytest.raises(ConversionError, match="There is no checkpoint"):
         convert(tmp_path / "absent.safetensors", tmp_path / "out.gguf")

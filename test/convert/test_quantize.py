@@ -9,9 +9,11 @@ import pytest
 from gguf_decoder import decoded
 
 from depth_anything_ros.cli import main
+from depth_anything_ros.convert import gguf_file
 from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType, file_bytes
+from depth_anything_ros.convert.gguf_keys import ValueType
 from depth_anything_ros.convert.hyper_parameters import Identity, Size, any_view
-from depth_anything_ros.convert.layout import metadata, tensors
+from depth_anything_ros.convert.layout import MetadataItem, metadata, tensors
 from depth_anything_ros.convert.naming import NESTED_METRIC
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 from depth_anything_ros.convert.quantize import TYPES, quantize, stored_type
@@ -109,6 +111,18 @@ def test_what_is_refused_leaves_nothing(wide, tmp_path):
         quantize(wide, output, "q9")
     with pytest.raises(ConversionError, match="cannot be read"):
         quantize(tmp_path / "none.gguf", output, "q8_0")
+    before = wide.read_bytes()
+    (tmp_path / "link.gguf").symlink_to(wide)
+    for same in (wide, tmp_path / "link.gguf"):
+        with pytest.raises(OptionError, match="another file"):
+            quantize(wide, same, "q8_0")
+    assert wide.read_bytes() == before
+    model = gguf_file.read(wide)
+    elsewhere = [*model.items, MetadataItem("general.alignment", ValueType.U32, 64)]
+    with (tmp_path / "wider.gguf").open("wb") as stream:
+        gguf_file.write(stream, elsewhere, model.infos, model.data.values())
+    with pytest.raises(ConversionError, match="aligned to 64"):
+        quantize(tmp_path / "wider.gguf", output, "q8_0")
     (tmp_path / "cut.gguf").write_bytes(wide.read_bytes()[:-4096])
     with pytest.raises(ConversionError, match="cannot be read"):
         quantize(tmp_path / "cut.gguf", output, "q8_0")

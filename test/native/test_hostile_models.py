@@ -21,7 +21,7 @@ from toy_model import SMALLEST_ANY_VIEW, write_toy_model
 from depth_anything_ros.cli import main
 from depth_anything_ros.convert import gguf_file
 from depth_anything_ros.convert.gguf_file import GgufFile, TensorInfo, TensorType
-from depth_anything_ros.convert.output import write_file
+from depth_anything_ros.convert.output import Content, write_files
 
 pytestmark = pytest.mark.native
 
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_named(name: str, tmp_path: Path, model: Path, capsys: 
     content = gguf_file.read(model)
     change(content)
     path = tmp_path / "wrong.gguf"
-    write_file(path, content.items, content.infos, (np.asarray(content.data[info.name]) for info in content.infos))
+    write_files([Content(path, content.items, content.infos, (np.asarray(content.data[info.name]) for info in content.infos))])
     assert main(["info", str(path)]) == 3
     (line,) = capsys.readouterr().err.splitlines()
     assert str(path) in line and said in line, line

@@ -8,7 +8,7 @@ from gguf_decoder import decoded
 from depth_anything_ros import Engine
 from depth_anything_ros.convert import gguf_file
 from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType
-from depth_anything_ros.convert.output import write_file
+from depth_anything_ros.convert.output import Content, write_files
 from depth_anything_ros.convert.quantize import quantize
 from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW, SEEDED_SWIGLU, write_seeded
 
@@ -29,7 +29,7 @@ def write_decoded(quantised, path):
     model = gguf_file.read(quantised)
     arrays = [decoded(tensor) for tensor in gguf.GGUFReader(quantised).tensors]
     infos = [TensorInfo(info.name, info.extents, TensorType.F32) for info in model.infos]
-    write_file(path, model.items, infos, arrays)
+    write_files([Content(path, model.items, infos, arrays)])
 
 
 @pytest.fixture(scope="module", params=["q8_0", "q4_k"])
