@@ -154,6 +154,7 @@ class DepthNode(LifecycleNode):
         if self._background is not None:
             self._background.close()
         self._cameras = self._background = None
+        self._transforms.close()
         self._switch = EngineSwitch(self._load)  # what is being loaded is for nobody
 
     # the engine, and the network in the background

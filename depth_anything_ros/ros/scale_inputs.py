@@ -17,10 +17,12 @@ class Inputs:
     """Subscriptions that come and go with the listeners of the node."""
 
     def __init__(self, node: Node, camera: str, readings: Readings) -> None:
-        """camera: sub-namespace, empty for none."""
+        """camera: sub-namespace, empty for none. Raises OptionError for QoS overrides that cannot be."""
         self._node = node
         self._topics = {f"{camera}/{topic}".lstrip("/"): heard for topic, heard in readings.topics.items()}
         self._subscriptions: list[Any] = []
+        self.subscribe()  # for a moment: overrides of QoS are judged now, not when the first listener comes
+        self.unsubscribe()
 
     def subscribe(self) -> None:
         if not self._subscriptions:

@@ -21,6 +21,9 @@ class WithoutTf:
             return np.eye(4)
         return Refusal(f"TF from {source!r} to {target!r} is needed, and tf2_ros is not installed")
 
+    def close(self) -> None:
+        """There is nothing."""
+
 
 class Tf:
     """The buffer of tf2_ros, filled by a listener on the node's executor. To be made and closed on the executor's thread."""
@@ -49,6 +52,9 @@ class Tf:
             return Refusal(f"no TF from {source!r} to {target!r}: {error}")
         return matrix_of(found.transform.translation, found.transform.rotation)
 
+    def close(self) -> None:
+        self._listener.unregister()
+
     def _follow(self, stamp_ns: int) -> None:
         """After a step back forget what moved: tf2 takes nothing that is 10 s older than its newest, so it would not hear the new story."""
         if stamp_ns < self._newest_ns - _STEP_BACK_NS:
@@ -62,7 +68,7 @@ class SharedTransforms:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._opened: Transforms | None = None
+        self._opened: Tf | WithoutTf | None = None
 
     def open(self) -> Transforms:
         """TF where tf2_ros can be imported. To be called on the executor's thread."""
@@ -72,3 +78,9 @@ class SharedTransforms:
             except ImportError:
                 self._opened = WithoutTf()
         return self._opened
+
+    def close(self) -> None:
+        """Listen to TF no more, until somebody needs it again. To be called on the executor's thread."""
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = None

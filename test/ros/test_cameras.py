@@ -190,9 +190,13 @@ def test_counts_add_up_after_a_pause(rig: Rig, start: Start) -> None:
 
 
 @pytest.mark.case(40)
-@pytest.mark.parametrize("override", ["/depth/image_rect.publisher.reliability:=sometimes", "/image.subscription.depth:=few"])
+@pytest.mark.parametrize(
+    "override",
+    ["/depth/image_rect.publisher.reliability:=sometimes", "/image.subscription.depth:=few", "/scale/scan.subscription.depth:=few"],
+)
 def test_a_wrong_override_of_qos_ends_the_start_with_its_name(start: Start, override: str) -> None:
-    node = start(*MODEL, "-p", f"qos_overrides.{override}", ready=False)
+    """That of a topic which only the scale's source reads too, and before anybody listens."""
+    node = start(*MODEL, "-p", "scale.source:=range", "-p", f"qos_overrides.{override}", ready=False)
     assert node.wait(20) == 2, node.log
     assert override.partition(".")[0].lstrip("/") in node.log and override.partition(":=")[2] in node.log and "Traceback" not in node.log
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from box_room import CAMERA
+from lifecycle_msgs.msg import Transition
 from nav_msgs.msg import Odometry
 from rig import NodeProcess, Rig, image_message, info_message, values_of
 from room_engine import picture_at
@@ -162,3 +163,14 @@ def test_odometry_that_is_no_number_is_passed_over() -> None:
         hear(message)
     pose = readings.pose(Frame(np.zeros((2, 2, 3), np.uint8), False, None, 50_000_000, "cam_optical"))
     np.testing.assert_allclose(pose, [[1, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+
+
+def test_clean_up_ends_listening_to_tf(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "scale.source:=camera_height", room={"unit": UNIT}, fake_tf=True)
+    for _ in range(2):
+        rig.until(lambda: rig.node.count_subscribers("/fake_tf") == 1, 10)
+        for transition in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP):
+            assert rig.change_state(transition)
+        rig.until(lambda: rig.node.count_subscribers("/fake_tf") == 0, 10)
+        for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            assert rig.change_state(transition)

@@ -55,9 +55,7 @@ class Buffer:
 class TransformListener:
     def __init__(self, buffer: Buffer, node) -> None:
         qos = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        node.create_subscription(
-            TransformStamped,
-            "/fake_tf",
-            buffer.take,
-            qos,
-        )
+        self.node, self.subscription = node, node.create_subscription(TransformStamped, "/fake_tf", buffer.take, qos)
+
+    def unregister(self) -> None:
+        self.node.destroy_subscription(self.subscription)
