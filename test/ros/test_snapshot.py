@@ -89,9 +89,9 @@ def folder_of_length(base: Path, length: int) -> Path:
 
 @pytest.mark.parametrize("longest", ["parameters.yaml", "front/picture.png"])
 def test_a_disk_that_refuses_ends_the_snapshot_only(rig: Rig, start: Start, tmp_path: Path, longest: str) -> None:
-    """The system takes names of up to 4095 bytes: the folder fits, and the file in it does not."""
-    date = len("/20261130_120000_123456")
-    folder = folder_of_length(tmp_path, 4096 - date - len("/" + longest))
+    """The system takes names of up to 4095 bytes: the folder fits, and the file in it, under the name that it is written to, does not."""
+    date, written = len("/20261130_120000_123456"), Path("/", longest).with_name(f".{'0' * 16}.partial")
+    folder = folder_of_length(tmp_path, 4096 - date - len(str(written)))
     node = start(*MODEL, "-p", "cameras:=[front]", "-p", "focal:=300.0", "-p", f"snapshot.folder:={folder}")
     rig.listen("front/depth/image_rect", "/diagnostics")
     camera = rig.camera("front/image")
