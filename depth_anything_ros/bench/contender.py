@@ -44,6 +44,17 @@ def picture(width: int, height: int) -> UInt8Array:
     return np.clip(127.5 + 80.0 * np.stack(waves, axis=-1) + 40.0 * (noise - 0.5), 0, 255).astype(np.uint8)
 
 
+def resolution_at(model: Path | str, size: tuple[int, int], **options: object) -> int:
+    """The resolution at which pictures of `size` (width, height) are processed as they are: Depth Anything V2 counts the short side.
+
+    options: of `Engine.load`. Raises what that raises.
+    """
+    from depth_anything_ros import Engine
+
+    with Engine.load(model, **options) as engine:
+        return min(size) if engine.info.architecture == "v2" else max(size)
+
+
 def _say(line: str) -> None:
     print(line, flush=True)
 
@@ -60,6 +71,7 @@ def main() -> None:
     parser.add_argument("width", type=int)
     parser.add_argument("height", type=int)
     parser.add_argument("threads", type=int)
+    parser.add_argument("resolution", type=int)
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--instruction-set", default="")
     args = parser.parse_args()
@@ -68,7 +80,7 @@ def main() -> None:
     pixels = picture(args.width, args.height)
     wanted = Wanted(confidence=True, sky=True, pose=False)
     start = time.perf_counter()
-    options = {"threads": args.threads, "resolution": max(args.width, args.height), "exact": args.exact}
+    options = {"threads": args.threads, "resolution": args.resolution, "exact": args.exact}
     with Engine.load(args.model, **options, instruction_set=args.instruction_set) as engine:
         loaded = time.perf_counter() - start
         facts = {"ggml": _native.ggml_version, "kernels": engine.info.instruction_set, "load_ms": f"{1e3 * loaded:.0f}"}

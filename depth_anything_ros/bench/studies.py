@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from depth_anything_ros.bench.contender import picture
+from depth_anything_ros.bench.contender import picture, resolution_at
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.types import DepthKind, Frame, Intrinsics, Prediction, Wanted
 
@@ -31,7 +31,7 @@ def parts(model: Path, size: Size, threads: int, rounds: int) -> str:
     seconds: dict[str, list[float]] = {}
     operations: dict[str, float] = {}
     peaks = []
-    with Engine.load(model, threads=threads, resolution=max(size)) as engine:
+    with Engine.load(model, threads=threads, resolution=resolution_at(model, size)) as engine:
         engine.infer(pixels, wanted=MAPS, fill_sky=False)
         for _ in range(rounds):
             peaks.append(engine.peak())
@@ -71,10 +71,10 @@ def load(model: Path, size: Size, threads: int, rounds: int) -> str:
     from depth_anything_ros.engine import Engine
 
     pixels = picture(*size)
-    firsts, frames = [], []
+    firsts, frames, resolution = [], [], resolution_at(model, size)
     for _ in range(rounds):
         start = time.perf_counter()
-        with Engine.load(model, threads=threads, resolution=max(size)) as engine:
+        with Engine.load(model, threads=threads, resolution=resolution) as engine:
             engine.infer(pixels, wanted=MAPS, fill_sky=False)
             firsts.append(time.perf_counter() - start)
             frames.append(_median(1, lambda engine=engine: engine.infer(pixels, wanted=MAPS, fill_sky=False)))
@@ -92,7 +92,7 @@ def around(model: Path, size: Size, threads: int, rounds: int) -> str:
     frame = Frame(picture(width, height), False, intrinsics, 0, "camera")
     options = ProcessingOptions(scale_source="constant", scale_value=1.0)
     wanted = WantedProducts(confidence=False, sky_mask=False)
-    with Engine.load(model, threads=threads, resolution=max(size)) as engine:
+    with Engine.load(model, threads=threads, resolution=resolution_at(model, size)) as engine:
         predictions = [engine.infer(frame.pixels, wanted=MAPS, fill_sky=False) for _ in range(rounds)]
     inputs = statistics.median(prediction.timings.preprocess for prediction in predictions)
     outputs = statistics.median(prediction.timings.postprocess for prediction in predictions)

@@ -58,11 +58,12 @@ def score(found: Float32Array, true: Float32Array) -> Score:
 
 
 def _fit(found: Float32Array, true: Float32Array, kind: DepthKind) -> Scale:
+    finite = np.isfinite(found)
     if kind is not DepthKind.RELATIVE_INVERSE_DEPTH:
-        usable = found > 0.0
+        usable = finite & (found > 0.0)
         return Scale(float(np.median(true[usable] / found[usable])) if usable.any() else 1.0)
-    columns = np.stack([found, np.ones_like(found)], axis=1)
-    factor, shift = np.linalg.lstsq(columns, 1.0 / true, rcond=None)[0]
+    columns = np.stack([found[finite], np.ones_like(found[finite])], axis=1)
+    factor, shift = np.linalg.lstsq(columns, 1.0 / true[finite], rcond=None)[0]
     # Near is large: a map that is the wrong way round is fitted by a constant.
     return Scale(float(factor), float(shift)) if factor > 0.0 else Scale(0.0, float(np.median(1.0 / true)))
 

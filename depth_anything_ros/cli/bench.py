@@ -20,7 +20,9 @@ from depth_anything_ros.errors import OptionError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--model", default="da3-small", help="GGUF file, or an official name for seeded weights of that size (default %(default)s)"
+        "--model",
+        default="da3-small",
+        help="GGUF file, or a name: of official models with random weights of that size, else fetched (default %(default)s)",
     )
     parser.add_argument("--size", default="504x336", help="processed width x height, multiples of 14 (default %(default)s)")
     parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
@@ -39,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from depth_anything_ros.bench.race import beside_busy, race, table
 
-    width, height = _size(args.size)
+    (width, height), threads = _size(args.size), _threads(args.threads)
     if args.rounds < 1:
         raise OptionError("option.range", f"--rounds is {args.rounds}; it must be 1 or more.")
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             from depth_anything_ros.bench.studies import report
 
             model = _model_file(args.model, Path(folder))
-            print(report(args.study.split(","), model, (width, height), _threads(args.threads), args.rounds))
+            print(report(args.study.split(","), model, (width, height), threads, args.rounds))
             return 0
         contenders = _contenders(args, (width, height), Path(folder))
         for contender in contenders:
@@ -66,14 +68,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -> list:
-    """The engine and its rivals, for each number of threads."""
+    """The engine and its rivals, for each number of threads. Raises what loading the model raises."""
+    from depth_anything_ros.bench.contender import resolution_at
     from depth_anything_ros.bench.race import Contender
 
     numbers = [str(extent) for extent in size]
     model = _model_file(args.model, folder)
+    resolution = str(resolution_at(model, size, instruction_set=args.instruction_set))
     contenders = []
     for threads in _threads(args.threads):
-        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads)]
+        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads), resolution]
         engine += ["--exact"] if args.exact else []
         engine += ["--instruction-set", args.instruction_set] if args.instruction_set else []
         contenders.append(Contender("this engine", threads, engine))
@@ -87,9 +91,10 @@ def _model_file(model: str, folder: Path) -> Path:
     """The file itself, or one with the seeded weights of an official model."""
     from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
     from depth_anything_ros.convert.seeded import write_seeded
+    from depth_anything_ros.models.cache import resolve_model
 
     if model not in OFFICIAL_MODELS:
-        return Path(model).expanduser()
+        return resolve_model(model)
     path = folder / f"{model}.gguf"
     write_seeded(path, OFFICIAL_MODELS[model])
     return path

@@ -217,10 +217,6 @@ da_status da_engine_processed_size(const da_engine* engine, int width, int heigh
         require(engine, "engine");
         require(processed_width, "processed_width");
         require(processed_height, "processed_height");
-        if (width < 1 || height < 1) {
-            throw da::Error("input.shape", "A picture of " + std::to_string(width) + "x" + std::to_string(height) +
-                                               " pixels; both sides must be 1 or more.");
-        }
         const da::Size size = engine->engine.processed_size({width, height});
         *processed_width = size.width;
         *processed_height = size.height;

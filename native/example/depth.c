@@ -1,4 +1,4 @@
-/* Depth of a picture: depth MODEL.gguf PICTURE.ppm DEPTH.pfm (binary PPM without comments; PFM has its lowest row first). */
+/* Depth of a picture: depth MODEL.gguf PICTURE.ppm DEPTH.pfm (binary 8-bit PPM without comments; PFM has its lowest row first). */
 #include <depth_anything/depth_anything.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 static uint8_t *read_ppm(const char *path, int *width, int *height) {
     FILE *file = fopen(path, "rb");
     uint8_t *pixels = NULL;
-    if (file && fscanf(file, "P6 %5d %5d 255", width, height) == 2 && fgetc(file) != EOF && *width > 0 && *height > 0) {
+    int most, good = file && fscanf(file, "P6 %5d %5d %5d", width, height, &most) == 3 && most == 255 && fgetc(file) != EOF;
+    if (good && *width > 0 && *height > 0) {
         const size_t bytes = 3 * (size_t)*width * (size_t)*height;
         pixels = malloc(bytes);
         if (pixels && fread(pixels, 1, bytes, file) != bytes) *width = 0;
@@ -18,9 +19,8 @@ static uint8_t *read_ppm(const char *path, int *width, int *height) {
 static int write_pfm(const char *path, const da_prediction *p) {
     FILE *file = fopen(path, "wb");
     int y, good = file && fprintf(file, "Pf\n%d %d\n-1.0\n", p->width, p->height) > 0;
-    for (y = p->height - 1; good && y >= 0; --y) {
+    for (y = p->height - 1; good && y >= 0; --y)
         good = fwrite(p->depth + (size_t)y * p->width, sizeof(float), p->width, file) == (size_t)p->width;
-    }
     return file && fclose(file) == 0 && good;
 }
 

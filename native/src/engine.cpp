@@ -284,6 +284,7 @@ const ModelInfo& Engine::info() const {
 }
 
 Size Engine::processed_size(Size picture) const {
+    check_size(picture);
     return impl_->processed_size(picture);
 }
 

@@ -43,6 +43,7 @@ std::optional<float> align_to_metric(std::vector<Prediction>& views, const std::
         products += metres * depth;
         squares += depth * depth;
     });
+    if (!(squares > 0.0)) return std::nullopt;  // the official code would make all depth zero
     const auto factor = static_cast<float>(products / std::max(squares, 1e-12));
     for (Prediction& view : views) {
         scale(view, factor);

@@ -66,12 +66,16 @@ Pixels copy(const ImageView& picture) {
 
 }  // namespace
 
-void check_picture(const ImageView& picture) {
-    if (picture.pixels == nullptr || picture.width < 1 || picture.height < 1 || picture.width > kLongestSide ||
-        picture.height > kLongestSide) {
-        throw Error("input.shape", "A picture of " + text({picture.width, picture.height}) + " pixels cannot be processed; sides of 1 to " +
+void check_size(Size picture) {
+    if (picture.width < 1 || picture.height < 1 || picture.width > kLongestSide || picture.height > kLongestSide) {
+        throw Error("input.shape", "A picture of " + text(picture) + " pixels cannot be processed; sides of 1 to " +
                                        std::to_string(kLongestSide) + " can.");
     }
+}
+
+void check_picture(const ImageView& picture) {
+    check_size({picture.width, picture.height});
+    if (picture.pixels == nullptr) throw Error("input.shape", "The picture has no pixels: their address is NULL.");
     if (picture.row_bytes < 3 * static_cast<std::ptrdiff_t>(picture.width)) {
         throw Error("input.stride", "Rows of " + std::to_string(picture.row_bytes) + " bytes are too short for " +
                                         std::to_string(picture.width) + " pixels of 3 bytes.");

@@ -12,6 +12,9 @@ Size processed_size(Size picture, int resolution, int patch);
 // Size after V2's one resize: short side to `resolution`, each side to the nearest multiple of `patch`, none shorter than `resolution`.
 Size lower_bound_size(Size picture, int resolution, int patch);
 
+// Throws Error("input.shape") for sides that no picture has.
+void check_size(Size picture);
+
 // Throws Error("input.shape" | "input.stride") for a view that is no picture.
 void check_picture(const ImageView& picture);
 

@@ -92,6 +92,13 @@ TEST(views, a_pair_in_nothing_but_sky_stays_relative) {
     CHECK(views[0].depth.values == values);
 }
 
+TEST(views, a_pair_whose_metric_half_sees_nothing_stays_relative) {
+    const std::vector<float> values(12, 2.0f), ground(12, 0.0f), nothing(12, 1e-3f);
+    std::vector<da::Prediction> views = {prediction(values, values, ground)}, metric = {prediction(nothing, values, ground)};
+    CHECK(!da::align_to_metric(views, metric) && views[0].kind == da::DepthKind::relative_depth && !views[0].scale_factor);
+    CHECK(views[0].depth.values == values);
+}
+
 TEST(views, a_pair_of_files) {
     toy::Model metric_model = toy::mono();
     metric_model.set("depthanything3.depth_kind", std::string("metric"));

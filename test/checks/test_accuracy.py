@@ -44,6 +44,10 @@ def test_the_truth_is_that_of_the_data_set() -> None:
         (RELATIVE, np.random.default_rng(0).uniform(1.0, 2.0, TRUTH.shape), False),
         (RELATIVE, np.zeros(TRUTH.shape), False),
         (RELATIVE, np.full(TRUTH.shape, np.nan), False),
+        (INVERSE, np.full(TRUTH.shape, np.nan), False),
+        (INVERSE, np.where(np.indices(TRUTH.shape)[0] < 250, 40.0 / filled(), np.inf), False),
+        (INVERSE, np.where(np.indices(TRUTH.shape)[0] % 100, 40.0 / filled(), np.nan), True),
+        (RELATIVE, np.where(np.indices(TRUTH.shape)[0] % 100, filled(), np.inf), True),
     ],
 )
 def test_verdicts(kind: DepthKind, depth: np.ndarray, good: bool) -> None:

@@ -7,9 +7,10 @@ import textwrap
 
 import numpy as np
 import pytest
-from toy_model import SMALLEST_ANY_VIEW, write_toy_model
+from toy_model import SMALLEST_ANY_VIEW, v2_model, write_toy_model
 
 from depth_anything_ros.bench import studies
+from depth_anything_ros.bench.contender import resolution_at
 from depth_anything_ros.bench.race import ATTEMPTS, Contender, beside_busy, race, table
 from depth_anything_ros.cli import main
 from depth_anything_ros.errors import OptionError
@@ -95,6 +96,22 @@ def test_studies(tmp_path, capsys, monkeypatch):
     assert "load to first depth" in output and re.search(r"1280x720: [\d.]+ ms", output)
     assert main(["bench", "--model", str(model), "--study", "feelings"]) == 2
     assert "feelings" in capsys.readouterr().err
+
+
+@pytest.mark.native
+def test_v2_runs_at_the_size_that_is_printed(tmp_path, capsys, monkeypatch):
+    model, sizes = v2_model(tmp_path), []
+    monkeypatch.setattr(studies, "_median", lambda rounds, action: sizes.append(action().depth.shape[::-1]) or 1.0)
+    assert main(["bench", "--model", str(model), "--size", "42x28", "--threads", "1", "--rounds", "1", "--study", "load"]) == 0
+    assert sizes == [(42, 28)]
+    assert main(["bench", "--model", str(model), "--size", "42x28", "--threads", "1", "--rounds", "1"]) == 0
+    assert resolution_at(model, (42, 28)) == 28
+
+
+def test_a_model_that_is_missing_is_an_error_of_the_model(capsys):
+    for options in ([], ["--study", "load"]):
+        assert main(["bench", "--model", "absent.gguf", *options]) == 3
+        assert "absent.gguf" in capsys.readouterr().err
 
 
 def test_beside_a_busy_process(rival):

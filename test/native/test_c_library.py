@@ -73,6 +73,9 @@ def test_a_c_compiler_and_the_installed_files_are_enough(prefix, library_folder,
     assert np.isfinite(depth_by_program(program, model, photo, tmp_path)).all()
     refused = subprocess.run([program, tmp_path / "none.gguf", tmp_path / "picture.ppm", tmp_path / "out.pfm"], stderr=subprocess.PIPE)
     assert refused.returncode == 1 and b"none.gguf" in refused.stderr and not (tmp_path / "out.pfm").exists()
+    (tmp_path / "deep.ppm").write_bytes(b"P6\n4 3\n65535\n" + bytes(72))
+    refused = subprocess.run([program, model, tmp_path / "deep.ppm", tmp_path / "out.pfm"], stderr=subprocess.PIPE)
+    assert refused.returncode == 1 and b"usage" in refused.stderr and not (tmp_path / "out.pfm").exists()
 
 
 @pytest.mark.parametrize("name, option", [("libdepth_anything.so", "-D"), ("libdepth_anything.a", "-g")])

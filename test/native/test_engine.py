@@ -95,6 +95,11 @@ def test_intrinsics_of_another_size_are_refused(models):
         assert "60x45" in refusal(InputError, "input.intrinsics", lambda: metric.infer(PICTURE, cameras=[known]))
 
 
+@pytest.mark.parametrize("size", [(0, 90), (120, -1), (1 << 20, 90)])
+def test_sizes_that_no_picture_has(engine, size):
+    assert f"{size[0]}x{size[1]}" in refusal(InputError, "input.shape", lambda: engine.processed_size(*size))
+
+
 def test_a_closed_engine_says_so(models):
     path = any_view_model(models)
     with Engine.load(path, threads=1) as loaded:

@@ -17,8 +17,9 @@
  * Errors: functions give DA_OK or the area of what went wrong, and fill `error`, which may be NULL. Then nothing is given: a `**` holds
  * NULL. A NULL where something is needed is such an error. No C++ exception leaves the library.
  *
- * Threads: da_engine_infer and da_engine_infer_views from any thread, calls on one engine wait for each other; da_engine_cancel from any thread at any
- * time; da_engine_free when no other call uses the engine. Different engines are independent. The library keeps no global state.
+ * Threads: da_engine_infer and da_engine_infer_views from any thread, calls on one engine wait for each other; da_engine_cancel from any
+ * thread at any time; da_engine_free when no other call uses the engine. Different engines are independent. The library keeps no global
+ * state.
  */
 #ifndef DEPTH_ANYTHING_H
 #define DEPTH_ANYTHING_H
