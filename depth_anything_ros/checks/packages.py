@@ -72,3 +72,12 @@ def find_package(package: Package) -> Found | None:
     except (ImportError, AttributeError, OSError, RuntimeError) as error:
         return Found(found, f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no reason given'}")
     return Found(found)
+
+
+def described(package: Package, found: Found | None) -> str:
+    """A line for people: name, version or state, purpose, and what to do where it does not work."""
+    name = "engine" if package.module.endswith("_native") else package.distribution or package.module
+    if found is not None and not found.problem:
+        return f"{name:<24} {found.version:<10} {package.purpose}"
+    state, why = ("MISSING", "") if found is None else ("BROKEN", f"; {found.problem}")
+    return f"{name:<24} {state:<10} {package.purpose}{why}; to get it: {package.get}"

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.errors import OptionError
 
 
@@ -34,8 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", default="", help="of an official --model: torch, torch-full, onnxruntime, openvino; comma separated")
     parser.add_argument("--beside-busy", action="store_true", help="race again beside a process that keeps one core busy")
     parser.add_argument("--study", default="", help="instead of the race, comma separated: parts, growth, load, around")
-    parser.add_argument("--rival-python", type=Path, default=Path(".local/parity/bin/python"), help="interpreter with the rivals installed")
-    parser.add_argument("--rival-script", type=Path, default=Path("tools/reference/rival.py"), help="script that runs a rival")
+    parser.add_argument(
+        "--rival-python", type=user_path, default=Path(".local/parity/bin/python"), help="interpreter with the rivals installed"
+    )
+    parser.add_argument("--rival-script", type=user_path, default="tools/reference/rival.py", help="script that runs a rival")
 
 
 def run(args: argparse.Namespace) -> int:

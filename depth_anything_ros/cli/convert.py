@@ -9,12 +9,13 @@ A nested checkpoint becomes two files, NAME-anyview.gguf and NAME-metric.gguf. P
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from depth_anything_ros.cli.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", type=Path, help="folder with model.safetensors and config.json, or a .safetensors or .pth file")
-    parser.add_argument("output", type=Path, help="GGUF file to write")
+    parser.add_argument("checkpoint", type=user_path, help="folder with model.safetensors and config.json, or a .safetensors or .pth file")
+    parser.add_argument("output", type=user_path, help="GGUF file to write")
     parser.add_argument("--type", default="f32", help="storage of the large weights: f32 (default) or f16; the verb quantize knows more")
     parser.add_argument("--model", help="official model name, such as da3-small; default: from config.json, else from the tensor shapes")
     parser.add_argument(

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES
 from depth_anything_ros.cli.stopping import stop_request
 
@@ -38,18 +39,20 @@ _SCENES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, default=Path("nano"), help="GGUF file, or name of a model (verb models); default: nano")
+    parser.add_argument("--model", type=user_path, default=Path("nano"), help="GGUF file, or name of a model (verb models); default: nano")
     parser.add_argument("--scene", choices=SCENES, default="drive", help="of the verb sample; default: drive")
     parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
     parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
-    parser.add_argument("--output", "-o", type=Path, default=Path("build/demo"), metavar="DIR", help="folder for the results (build/demo)")
+    parser.add_argument(
+        "--output", "-o", type=user_path, default=Path("build/demo"), metavar="DIR", help="folder for the results (build/demo)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.ros.demo_model import try_model
     from depth_anything_ros.ros.demo_run import DemoRun
 
-    folder = arguments.output.expanduser().absolute()
+    folder = arguments.output.absolute()
     camera, depth = folder / "camera", folder / "depth"
     folder.mkdir(parents=True, exist_ok=True)
     for old in (camera, depth):

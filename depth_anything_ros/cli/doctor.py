@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros import __version__
-    from depth_anything_ros.checks.packages import PACKAGES, find_package
+    from depth_anything_ros.checks.packages import PACKAGES, described, find_package
     from depth_anything_ros.errors import DeviceError
 
     print(f"depth_anything_ros {__version__}, Python {platform.python_version()}, {platform.system()} {platform.release()}")
@@ -40,11 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = {package: find_package(package) for package in PACKAGES}
     print("\npackages")
     for package, one in found.items():
-        name = "engine" if package.module.endswith("_native") else package.distribution or package.module
-        state = "MISSING" if one is None else "BROKEN" if one.problem else one.version
-        why = "" if one is None or not one.problem else f"; {one.problem}"
-        get = "" if one is not None and not one.problem else f"; to get it: {package.get}"
-        print(f"  {name:<24} {state:<10} {package.purpose}{why}{get}")
+        print(f"  {described(package, one)}")
     _show_models()
     for package, one in found.items():
         if package.needed and (one is None or one.problem):

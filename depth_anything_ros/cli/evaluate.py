@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+
+from depth_anything_ros.cli.paths import user_path
 
 BANDS = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("bag", type=Path, help="bag with the depth (of the verb replay, or recorded)")
+    add("bag", type=user_path, help="bag with the depth (of the verb replay, or recorded)")
     add("--truth", required=True, metavar="TOPIC", help="Image in metres (32FC1) or millimetres (16UC1), or PointCloud2")
-    add("--truth-bag", type=Path, metavar="BAG", help="bag with the truth, when it is another one")
+    add("--truth-bag", type=user_path, metavar="BAG", help="bag with the truth, when it is another one")
     add("--depth", default="", metavar="TOPIC", help="depth topic; default: the only one")
     add(
         "--align",
@@ -39,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--bands", type=float, nargs="+", default=BANDS, metavar="M", help="borders of the bands of distance (default 0 2 5 10 20 50 100)")
     add("--tolerance", type=float, default=0.0, metavar="S", help="seconds between a depth and its truth (default 0: the same stamp)")
-    add("--csv", type=Path, metavar="FILE", help="write all numbers, also those of each frame")
-    add("--plots", type=Path, metavar="DIR", help="write plots by distance and over time (needs matplotlib)")
+    add("--csv", type=user_path, metavar="FILE", help="write all numbers, also those of each frame")
+    add("--plots", type=user_path, metavar="DIR", help="write plots by distance and over time (needs matplotlib)")
 
 
 def run(arguments: argparse.Namespace) -> int:

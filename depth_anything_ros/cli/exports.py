@@ -13,7 +13,8 @@ from depth_anything_ros.export.gaussians import write_gaussians
 from depth_anything_ros.export.glb import write_glb
 from depth_anything_ros.export.ply import write_ply
 from depth_anything_ros.export.views import View
-from depth_anything_ros.types import Prediction
+from depth_anything_ros.files import make_folder, write_png
+from depth_anything_ros.types import Prediction, UInt8Array
 
 EXPORTS: dict[str, Callable[[Path, list[View]], None]] = {
     "glb": write_glb,
@@ -32,9 +33,15 @@ class Scene:
     predictions: list[Prediction]
     metres_per_unit: float | None
     """Of the Gaussians, see `write_gaussians`."""
+    images: dict[str, UInt8Array]
+    """Pictures that lie in no files of their own, RGB by name; empty where all do."""
 
     def write(self, name: str, path: Path) -> None:
-        """The format of that name."""
+        """The format of that name; with a COLMAP model, whose readers look for the pictures by name, the images beside it."""
+        if name in ("colmap", "colmap-text") and self.images:
+            make_folder(path.parent / "images")
+            for image, pixels in self.images.items():
+                write_png(path.parent / "images" / image, pixels)
         if name == "gaussians":
             write_gaussians(path, self.predictions, self.metres_per_unit)
         else:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli.formats import PICTURE_FILES, check_formats, check_model, picture_files
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import OptionError
 
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("images", nargs="+", metavar="PATH", help="pictures and videos: files, folders of pictures, or patterns")
-    parser.add_argument("--model", type=Path, required=True, help="GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("--model", type=user_path, required=True, help="GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--metric-model", default="", metavar="M", help="metric network that gives --model its metres (da3nested-metric)")
-    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument("--output", "-o", type=user_path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--formats", nargs="+", default=["color", "npz"], metavar="NAME", help=f"of {', '.join(PICTURE_FILES)} (default color npz)"
     )

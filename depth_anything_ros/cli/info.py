@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
+
+from depth_anything_ros.cli.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("model", type=user_path, help="GGUF file, or name of a fetched model (verb models)")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import stop_request
 from depth_anything_ros.errors import OptionError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bag", type=Path, help="folder, .mcap or .db3 file")
+    parser.add_argument("bag", type=user_path, help="folder, .mcap or .db3 file")
     parser.add_argument("--rate", type=float, default=1.0, help="speed (default 1: as recorded)")
     parser.add_argument("--loop", type=int, default=1, metavar="N", help="play N times; 0 is without end")
     parser.add_argument("--topics", nargs="+", default=[], metavar="TOPIC", help="only these (recorded names)")

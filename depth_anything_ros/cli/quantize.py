@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from pathlib import Path
+
+from depth_anything_ros.cli.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="f32 or f16 GGUF file, or name of a fetched model (verb models)")
-    parser.add_argument("output", type=Path, help="GGUF file to write")
+    parser.add_argument("model", type=user_path, help="f32 or f16 GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("output", type=user_path, help="GGUF file to write")
     parser.add_argument("--type", default="q8_0", help="f16, q8_0 (default), q6_k, q5_k or q4_k")
     parser.add_argument("--refine", action="store_true", help="scales by what the norms let into each matrix, and corrected biases")
 

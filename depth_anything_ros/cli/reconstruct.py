@@ -6,7 +6,8 @@
 
 An any-view model looks at all pictures together and finds where each was taken. Pictures should overlap and have one shape.
 Files in DIR, by format: cameras (cameras.json: intrinsics and poses), glb (scene.glb, for viewers), ply (scene.ply, points), colmap
-and colmap-text (folders, for splatting and NeRF trainers), gaussians (gaussians.ply, for splatting viewers; DA3-GIANT and NESTED only).
+and colmap-text (folders, for splatting and NeRF trainers; of a video with its pictures, images), gaussians (gaussians.ply, for splatting
+viewers; DA3-GIANT and NESTED only).
 
 Without a metric model the scene has one unknown scale, and the files say so (unit relative_depth). Cameras that you know, in metres,
 make it metric too: write them as cameras.json has them and give --cameras (models converted with --with-pose-encoder). The network
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli.formats import SCENE_FILES, check_formats
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import InputError, OptionError
 
@@ -32,14 +34,16 @@ FRAMES = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pictures", nargs="+", metavar="PATH", help="pictures (files, folders or patterns), or one video")
-    parser.add_argument("--model", type=Path, required=True, help="any-view GGUF file, or name of a fetched model (verb models)")
-    parser.add_argument("--metric-model", type=Path, help="metric model that gives the scene its metres")
-    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument("--model", type=user_path, required=True, help="any-view GGUF file, or name of a fetched model (verb models)")
+    parser.add_argument("--metric-model", type=user_path, help="metric model that gives the scene its metres")
+    parser.add_argument("--output", "-o", type=user_path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument(
         "--formats", nargs="+", default=["cameras", "glb"], metavar="NAME", help=f"of {', '.join(SCENE_FILES)} (default cameras glb)"
     )
     parser.add_argument("--frames", type=int, default=FRAMES, metavar="N", help=f"pictures taken evenly from a video (default {FRAMES})")
-    parser.add_argument("--cameras", type=Path, metavar="FILE", help="known cameras of the pictures, as cameras.json has them, in metres")
+    parser.add_argument(
+        "--cameras", type=user_path, metavar="FILE", help="known cameras of the pictures, as cameras.json has them, in metres"
+    )
     parser.add_argument("--ray-pose", action="store_true", help="cameras from the rays of all pixels (models converted with --with-aux)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random choices of --ray-pose and --cameras (default 0)")
     parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the pictures as the network sees them")
@@ -51,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
     from depth_anything_ros.export.cameras import read_cameras
     from depth_anything_ros.export.views import unit_of, view_of
-    from depth_anything_ros.files import make_folder
+    from depth_anything_ros.files import VIDEO_SUFFIXES, make_folder
     from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.scenes import read_scene
     from depth_anything_ros.types import Frame, Wanted
@@ -74,7 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("input.pose", f"The rays of {lost[0]} fit no camera; leave out the picture, or --ray-pose.")
     views = [view_of(Frame(pixels, False, None, 0, ""), one, name) for (name, pixels), one in zip(pictures.items(), predictions)]
     # Known cameras have a world of their own; that of the Gaussians stays the network's.
-    scene = Scene(views, predictions, None if cameras else predictions[0].scale_factor)
+    factor = None if cameras else predictions[0].scale_factor
+    from_video = any(Path(one).suffix.lower() in VIDEO_SUFFIXES for one in arguments.pictures)
+    scene = Scene(views, predictions, factor, pictures if from_video else {})
     for name in arguments.formats:
         file = arguments.output / SCENE_FILES[name]
         scene.write(name, file)

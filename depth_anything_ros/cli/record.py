@@ -11,14 +11,14 @@ Exit codes: 0 recorded; 2 option, or a bag that is there already; 4 disk, or a t
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import stop_request
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topics", nargs="+", metavar="TOPIC")
-    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder of the new bag")
+    parser.add_argument("--output", "-o", type=user_path, required=True, metavar="DIR", help="folder of the new bag")
     parser.add_argument("--storage", default="mcap", metavar="NAME", help="mcap (default) or sqlite3")
     parser.add_argument("--duration", type=float, default=0.0, metavar="S", help="end after S seconds")
     parser.add_argument("--count", type=int, default=0, metavar="N", help="end after N messages of all topics together")

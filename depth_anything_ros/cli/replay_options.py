@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.errors import OptionError
 
 if TYPE_CHECKING:
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recording", type=Path, help="bag (folder, .mcap, .db3, also .zstd), video, or folder of pictures")
-    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder of the new bag")
+    parser.add_argument("recording", type=user_path, help="bag (folder, .mcap, .db3, also .zstd), video, or folder of pictures")
+    parser.add_argument("--output", "-o", type=user_path, required=True, metavar="DIR", help="folder of the new bag")
     add = parser.add_argument_group("what is computed").add_argument
     add("--model", metavar="M", help="GGUF file, or name of a fetched model (verb models)")
-    add("--params-file", type=Path, nargs="+", default=[], metavar="YAML", help="parameter files of the node")
+    add("--params-file", type=user_path, nargs="+", default=[], metavar="YAML", help="parameter files of the node")
     add("--param", "-p", action="append", default=[], metavar="NAME:=VALUE", help="a parameter of the node, over the files; repeatable")
     add(
         "--remap",
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", dest="stop", type=float, metavar="S", help="end S seconds after the begin of the recording")
     add = parser.add_argument_group("videos and folders").add_argument
     add("--k", type=float, nargs=4, metavar=("FX", "FY", "CX", "CY"), help="camera of the pictures, pixels")
-    add("--calibration", type=Path, metavar="YAML", help="the same as a file of camera_calibration, with distortion")
+    add("--calibration", type=user_path, metavar="YAML", help="the same as a file of camera_calibration, with distortion")
     add("--rate", type=float, metavar="HZ", help="pictures per second (default: 10 of a folder, a video's own)")
     add = parser.add_argument_group("what comes out").add_argument
     add("--keep", nargs="+", default=["all"], metavar="TOPIC", help="recorded topics to copy: all (default), none, or names (and TF)")
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--namespace", metavar="NS", help="of the node's topics; default: that of the image topic")
     add("--storage", default="mcap", metavar="NAME", help="mcap (default) or sqlite3")
-    add("--report", type=Path, metavar="DIR", help="write report.html: times, confidence, scale, pictures, clouds, errors")
+    add("--report", type=user_path, metavar="DIR", help="write report.html: times, confidence, scale, pictures, clouds, errors")
     add("--truth", default="", metavar="TOPIC", help="kept topic that the report compares with; default: one that looks like it")
     add = parser.add_argument_group("how the work is done").add_argument
     add("--segment", type=int, default=100, metavar="N", help="pictures that a kill can cost at most, per worker (default 100)")

@@ -14,8 +14,8 @@ With --images: your pictures one after the other. Their calibration is not known
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.errors import OptionError
 
 FOV = 60.0
@@ -24,7 +24,7 @@ SCENES = ("drive", "motorcycle")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", "-o", type=Path, required=True, metavar="DIR", help="folder of the new bag")
+    parser.add_argument("--output", "-o", type=user_path, required=True, metavar="DIR", help="folder of the new bag")
     parser.add_argument("--storage", default="mcap", metavar="NAME", help="mcap (default) or sqlite3")
     parser.add_argument("--rate", type=float, default=10.0, help="pictures per second (default 10)")
     parser.add_argument("--scene", choices=SCENES, default="drive", help="drive (default) or motorcycle")

@@ -103,6 +103,16 @@ def test_programming_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch
         main(["infer", "a.png", "--model", "m", "-o", "out"])
 
 
+@pytest.mark.case(70)
+def test_a_home_in_a_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    taken = []
+    monkeypatch.setattr(infer, "run", lambda arguments: taken.append(arguments.output) or 0)
+    for text in ("~/depth", "~nobody-of-that-name/depth"):
+        assert main(["infer", "a.png", "--model", "m", f"--output={text}"]) == 0
+    assert taken == [tmp_path / "depth", Path("~nobody-of-that-name/depth")]
+
+
 def run_command(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
     root = Path(__file__).parents[2]
     return subprocess.Popen([sys.executable, "-m", "depth_anything_ros", *arguments], cwd=root, stderr=subprocess.PIPE, **options)

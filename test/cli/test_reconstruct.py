@@ -117,6 +117,12 @@ def test_a_video(tmp_path: Path, model: Path, photo: np.ndarray) -> None:
     assert len(read_video(path, 100)) == 21
     assert reconstruct(path, "--frames", 2, "--model", model, "-o", tmp_path / "out") == 0
     assert len(json.loads((tmp_path / "out" / "cameras.json").read_text())["cameras"]) == 2
+    assert not (tmp_path / "out" / "images").exists()
+    assert reconstruct(path, "--frames", 2, "--model", model, "-o", tmp_path / "out", "--formats", "colmap") == 0
+    scene = pycolmap.Reconstruction(str(tmp_path / "out" / "colmap"))
+    assert len(scene.images) == 2
+    for image in scene.images.values():  # trainers look for the pictures by these names
+        assert cv2.imread(str(tmp_path / "out" / "images" / image.name)).shape == (42, 56, 3)
 
 
 def test_models_without_poses_or_gaussians_are_named(tmp_path: Path, pictures: Path, capsys: pytest.CaptureFixture[str]) -> None:
