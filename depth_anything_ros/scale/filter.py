@@ -33,6 +33,9 @@ class ScaleFilter:
 
     def add(self, estimate: Estimate) -> None:
         """Believe an estimate, or hold it back until the next ones agree with it."""
+        since = self.age(estimate.stamp_ns)
+        if since is not None and since > self._options.max_age:
+            self._believed.clear()  # what is not known any more has no say
         if self._believed and not self._fits(estimate):
             self._doubt(estimate)
             return

@@ -74,6 +74,16 @@ def test_an_old_scale_is_not_known_any_more() -> None:
     assert at(made, 4.5) is not None
 
 
+def test_a_scale_that_was_lost_has_no_say_in_the_next_one() -> None:
+    """It takes as many estimates as the first one did."""
+    made = filled([2.0] * 5, least=3, max_age=4.0)
+    for second in (9.0, 9.1):
+        made.add(estimate(second, 2.5))
+        assert at(made, second) is None
+    made.add(estimate(9.2, 2.5))
+    assert at(made, 9.2) == pytest.approx(2.5) and (made.rejected, made.jumps) == (0, 0)
+
+
 def test_shift_is_filtered_beside_the_factor() -> None:
     made = ScaleFilter(ScaleOptions(), 1)
     for index, shift in enumerate((0.1, 0.2, 0.9)):
