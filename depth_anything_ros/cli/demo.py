@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli.paths import user_path
-from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES
+from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES, check_fov
 from depth_anything_ros.cli.stopping import stop_request
+from depth_anything_ros.errors import OptionError
 
 if TYPE_CHECKING:
     from depth_anything_ros.ros.camera_bag import Shot
@@ -49,20 +50,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.files import make_folder
     from depth_anything_ros.ros.demo_model import try_model
     from depth_anything_ros.ros.demo_run import DemoRun
 
+    check_fov(arguments.fov)
     folder = arguments.output.absolute()
     camera, depth = folder / "camera", folder / "depth"
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in (camera, depth):
-        shutil.rmtree(old, ignore_errors=True)
+    make_folder(folder)
     with stop_request() as stopping:
         print("1/4  Model", flush=True)
         shots = _shots(arguments)
         model = try_model(arguments.model, next(shots()))
         _describe(model)
         print("2/4  Camera bag", flush=True)
+        _clear(folder, (camera, depth))
         count = _write_bag(arguments, camera, shots())
         print("3/4  Bag -> node -> bag, over the middleware", flush=True)
         rate = _play_rate(count, count if arguments.images else LEAST, model.seconds)
@@ -70,6 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n4/4  Results", flush=True)
     _report(folder, camera, model)
     return 0
+
+
+def _clear(folder: Path, bags: tuple[Path, ...]) -> None:
+    """Remove the bags of an earlier demo. Raises OptionError ``option.range`` for other things of those names."""
+    mark = folder / "play.log"  # which every demo leaves
+    if foreign := [bag for bag in bags if bag.exists() and not mark.is_file()]:
+        raise OptionError("option.range", f"--output {folder}: {foreign[0].name} is there, and not from a demo; take another folder.")
+    mark.touch()
+    for bag in bags:
+        shutil.rmtree(bag, ignore_errors=True)
 
 
 def _shots(arguments: argparse.Namespace) -> Callable[[], Iterator[Shot]]:

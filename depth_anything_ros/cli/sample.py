@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("option.range", f"--rate {arguments.rate} must be positive.")
     if arguments.frames < 1:
         raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
-    if not 0 < arguments.fov < 180:
-        raise OptionError("option.range", f"--fov {arguments.fov} must be between 0 and 180 degrees.")
+    check_fov(arguments.fov)
     if arguments.images:
         shots = own_pictures(find_pictures(arguments.images), arguments.fov, LONGEST)
     else:
@@ -53,3 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{topic}: {count} messages")
     print(f"bag: {arguments.output}")
     return 0
+
+
+def check_fov(degrees: float) -> None:
+    """Raises OptionError ``option.range``."""
+    if not 0 < degrees < 180:
+        raise OptionError("option.range", f"--fov {degrees} must be between 0 and 180 degrees.")

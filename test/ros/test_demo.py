@@ -81,6 +81,13 @@ def test_mistakes_are_one_line(tmp_path: Path, pictures: Path) -> None:
     assert (code, err.count("\n")) == (3, 1)
     code, _, err = finish(verb("demo", "--images", tmp_path / "none", "-o", tmp_path / "out"))
     assert (code, err.count("\n")) == (4, 1)
+    code, _, err = finish(verb("demo", "--images", pictures, "--fov", "0", "-o", tmp_path / "out"))
+    assert (code, err.count("\n")) == (2, 1) and "--fov 0" in err
+    own = tmp_path / "own" / "depth" / "of years.txt"
+    own.parent.mkdir(parents=True)
+    own.write_text("kept")
+    code, _, err = finish(verb("demo", "--images", pictures, "--model", metric_model(tmp_path), "-o", tmp_path / "own"))
+    assert (code, err.count("\n")) == (2, 1) and "depth is there, and not from a demo" in err and own.read_text() == "kept"
 
 
 @pytest.mark.case(50)
