@@ -78,11 +78,12 @@ def _paint(values: Float32Array, ends: tuple[float, float]) -> UInt8Array:
     low, high = ends
     span = high - low if high > low else 1.0
     with np.errstate(invalid="ignore", over="ignore"):
-        level = np.subtract(values, np.float32(low))
-        level *= np.float32(255.0 / span)
-        np.clip(level, 0.0, 255.0, out=level)
+        above = np.subtract(values, np.float32(low))
+        np.clip(above, 0.0, span, out=above)
+    # OpenCV scales, rounds to the nearest, looks up and masks faster than an index does. What is not finite becomes some level.
+    level = cv2.convertScaleAbs(above, alpha=255.0 / span)
     valid = np.isfinite(values)
-    level[~valid] = 0.0
-    # OpenCV rounds to the nearest, and looks up and masks faster than an index does.
-    picture = cv2.applyColorMap(cv2.convertScaleAbs(level), _TURBO)
-    return np.asarray(cv2.bitwise_and(picture, picture, mask=valid.view(np.uint8)), np.uint8).reshape(*values.shape, 3)
+    picture = np.asarray(cv2.applyColorMap(level, _TURBO), np.uint8)
+    if not valid.all():
+        picture = np.asarray(cv2.bitwise_and(picture, picture, mask=valid.view(np.uint8)), np.uint8)
+    return picture.reshape(*values.shape, 3)

@@ -57,7 +57,7 @@ def resize_mask(mask: UInt8Array, width: int, height: int, stride: int = 1) -> U
 
 def confidence_from(raw: Float32Array) -> Float32Array:
     """float32 [h, w], raw network confidence c (1 to inf) to 1 - 1/c: 0 is a guess, 1 is certain; order is kept."""
-    return (1.0 - 1.0 / np.maximum(raw, 1.0)).astype(np.float32)
+    return np.asarray(np.float32(1.0) - np.float32(1.0) / np.maximum(raw, np.float32(1.0)), np.float32)
 
 
 def sky_mask(sky: Float32Array, threshold: float) -> UInt8Array:

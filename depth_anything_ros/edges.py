@@ -18,16 +18,15 @@ def flying_pixels(depth: Float32Array, jump: float) -> UInt8Array:
     columns: 1/z of a plane is linear in the picture, so that a floor seen at a grazing angle is kept, however steep its depth is.
     """
     nearness = 1.0 / np.maximum(depth, np.float32(1e-6))
-    mask = np.zeros(depth.shape, np.uint8)
-    _mark_bends(nearness, jump, mask, axis=0)
-    _mark_bends(nearness, jump, mask, axis=1)
-    return mask
+    bent = _bends(nearness, jump, axis=0) | _bends(nearness, jump, axis=1)
+    return np.asarray(bent * np.uint8(255), np.uint8)
 
 
-def _mark_bends(nearness: Float32Array, jump: float, mask: UInt8Array, *, axis: int) -> None:
-    """Set mask to 255 where the values bend along an axis, and as far as the reach about that."""
+def _bends(nearness: Float32Array, jump: float, *, axis: int) -> UInt8Array:
+    """uint8 [h, w], 1 where the values bend along an axis, and as far as the reach about that; else 0."""
+    bent = np.zeros(nearness.shape, np.uint8)
     if nearness.shape[axis] <= 2 * _REACH:
-        return
+        return bent
 
     def cut(part: slice) -> tuple[slice, slice]:
         return (part, slice(None)) if axis == 0 else (slice(None), part)
@@ -36,7 +35,6 @@ def _mark_bends(nearness: Float32Array, jump: float, mask: UInt8Array, *, axis: 
     middle = nearness[inner]
     bend = nearness[cut(slice(None, -2 * _REACH))] + nearness[cut(slice(2 * _REACH, None))]
     bend -= 2.0 * middle
-    bent = np.zeros(nearness.shape, np.uint8)
     bent[inner] = np.abs(bend, out=bend) > jump * middle
     kernel = np.ones((2 * _REACH + 1, 1) if axis == 0 else (1, 2 * _REACH + 1), np.uint8)
-    mask[np.asarray(cv2.dilate(bent, kernel)).reshape(mask.shape) > 0] = 255
+    return np.asarray(cv2.dilate(bent, kernel), np.uint8).reshape(nearness.shape)

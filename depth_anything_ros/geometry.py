@@ -134,8 +134,8 @@ def project(
     ray_x = ((np.arange(0, width, stride) - intrinsics.cx) / intrinsics.fx).astype(np.float32)
     ray_y = ((np.arange(0, height, stride) - intrinsics.cy) / intrinsics.fy).astype(np.float32)
     points = np.empty(z.shape, POINT if confidence is None else POINT_WITH_CONFIDENCE)
-    points["x"] = z * ray_x
-    points["y"] = z * ray_y[:, np.newaxis]
+    np.multiply(z, ray_x, out=points["x"])
+    np.multiply(z, ray_y[:, np.newaxis], out=points["y"])
     points["z"] = z
     if confidence is not None:
         points["confidence"] = confidence[::stride, ::stride]

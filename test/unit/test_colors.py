@@ -82,3 +82,16 @@ def test_a_fixed_range_is_the_same_for_every_picture() -> None:
 
 def test_stream_without_anything_valid() -> None:
     assert not StreamColours().colourise(np.full((8, 8), np.nan, np.float32)).any()
+
+
+def test_a_nearly_flat_map_has_colours_of_its_own_range() -> None:
+    """64 neighbouring numbers have 64 colours: their differences are not lost in their size."""
+    values = np.float32(0.5) + np.arange(64, dtype=np.float32).reshape(8, 8) * np.float32(2.0**-24)
+    assert len(np.unique(shade(values, percentiles=(0.0, 100.0)).reshape(-1, 3), axis=0)) == 64
+
+
+def test_what_is_far_beyond_the_range_has_the_colour_of_its_end() -> None:
+    values = np.linspace(0.0, 1.0, 1000, dtype=np.float32).reshape(10, 100)
+    ends = shade(values)[[0, -1], [0, -1]]
+    values[4, 4:6] = -1e30, 1e30
+    np.testing.assert_array_equal(shade(values)[4, 4:6], ends)
