@@ -236,4 +236,17 @@ def _merged(options: EngineOptions, overrides: dict[str, object]) -> EngineOptio
     unknown = sorted(set(overrides) - set(vars(options)))
     if unknown:
         raise OptionError("option.unknown", f"Engine.load has no option {', '.join(unknown)}; known: {', '.join(vars(options))}.")
-    return EngineOptions(**{**vars(options), **overrides})
+    merged = EngineOptions(**{**vars(options), **overrides})
+    for name, (low, high) in _WHOLE_NUMBERS.items():
+        value = getattr(merged, name)
+        if not isinstance(value, (int, np.integer)) or not low <= value < high:
+            raise OptionError("option.range", f"{name} is {value!r}, must be a whole number below {high}.")
+    for name in ("device", "instruction_set"):
+        if not isinstance(value := getattr(merged, name), str):
+            raise OptionError("option.range", f"{name} is {value!r}, must be a text.")
+    return merged
+
+
+_INT = (-(2**31), 2**31)
+_WHOLE_NUMBERS = {"threads": _INT, "resolution": _INT, "cached_sizes": _INT, "memory_limit": (0, 2**64)}
+"""What the native engine can take, which knows better what makes sense."""

@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.ros.camera_bag import write_camera_bag
     from depth_anything_ros.ros.sample_shots import own_pictures, scene_shots
 
-    if not arguments.rate > 0:
-        raise OptionError("option.range", f"--rate {arguments.rate} must be positive.")
+    if not 0 < arguments.rate < float("inf"):
+        raise OptionError("option.range", f"--rate {arguments.rate} must be a positive number.")
     if arguments.frames < 1:
         raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
     check_fov(arguments.fov)

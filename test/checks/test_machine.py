@@ -55,8 +55,20 @@ def test_processor() -> None:
         assert re.search(r"^Model name:\s+(.+)$", listed, re.MULTILINE)[1].strip() == processor.name
     flags = re.search(r"^Flags:\s+(.+)$", listed, re.MULTILINE)[1].split()
     assert set(processor.features) <= set(flags) and ("avx2" in processor.features) == ("avx2" in flags)
-    assert processor.allowed == int(subprocess.check_output(["nproc"], text=True, env={"PATH": os.environ["PATH"]}))
+    assert processor.allowed <= int(subprocess.check_output(["nproc"], text=True, env={"PATH": os.environ["PATH"]}))
     assert 0 < processor.memory < 1 << 45
+
+
+def test_limits_of_a_container(tmp_path: Path) -> None:
+    plain = this_processor(tmp_path)
+    assert plain.allowed == len(os.sched_getaffinity(0)) and plain.memory > 1 << 20
+    for name, text in {"cpu.max": "max 100000", "memory.max": "max", "memory.current": "1000"}.items():
+        (tmp_path / name).write_text(text + "\n")
+    assert this_processor(tmp_path).allowed == plain.allowed
+    for name, text in {"cpu.max": "50000 100000", "memory.max": "1048576"}.items():
+        (tmp_path / name).write_text(text + "\n")
+    limited = this_processor(tmp_path)
+    assert (limited.allowed, limited.memory, limited.cores) == (1, 1048576 - 1000, plain.cores)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,14 @@ def test_own_pictures_are_upright_and_have_the_assumed_view(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(["--frames", "0"], 2), (["--rate", "0"], 2), (["--fov", "180"], 2), (["--storage", "csv"], 2), (["--images", "none*.png"], 4)],
+    [
+        (["--frames", "0"], 2),
+        (["--rate", "0"], 2),
+        (["--rate", "inf"], 2),
+        (["--fov", "180"], 2),
+        (["--storage", "csv"], 2),
+        (["--images", "none*.png"], 4),
+    ],
 )
 def test_mistakes_are_named(tmp_path: Path, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sample", "-o", str(tmp_path / "bag"), *arguments]) == code

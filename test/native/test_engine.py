@@ -129,6 +129,10 @@ def test_options_that_are_refused(models):
     assert "thread" in refusal(OptionError, "option.unknown", lambda: Engine.load(path, treads=2))
     refusal(OptionError, "option.range", lambda: Engine.load(path, threads=-1))
     refusal(OptionError, "option.range", lambda: Engine.load(path, resolution=1_000_000))
+    wrong = {"threads": 10**12, "resolution": "504", "cached_sizes": 1.5, "memory_limit": -1, "device": None, "instruction_set": 2}
+    for name, value in wrong.items():
+        text = refusal(OptionError, "option.range", lambda name=name, value=value: Engine.load(path, **{name: value}))
+        assert text.startswith(f"{name} is {value!r}")
     refusal(DeviceError, "device.unavailable", lambda: Engine.load(path, device="cuda"))
     assert "memory_limit" in refusal(DeviceError, "device.memory", lambda: Engine.load(path, EngineOptions(memory_limit=1000)))
 
