@@ -12,6 +12,9 @@ from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.geometry import scale_intrinsics
 from depth_anything_ros.types import DepthKind, Float32Array, Frame, Intrinsics, Prediction, UInt8Array
 
+_PATCH = 14
+"""Pixels of the networks' patches."""
+
 
 @dataclass(frozen=True)
 class View:
@@ -45,8 +48,10 @@ def view_of(frame: Frame, prediction: Prediction, name: str, sky_threshold: floa
     """The view of one picture with what the engine gave for it; sky is left out. Without a pose of the model, the camera is the world.
 
     sky_threshold: network value from which a pixel is sky.
-    Raises OptionError (see `View`), InputError ``input.intrinsics`` when neither the camera nor the network gives intrinsics.
+    Raises OptionError (see `View`), InputError: ``input.intrinsics`` when neither the camera nor the network gives intrinsics,
+    ``input.shape`` when the prediction is of a part of the picture, as `Engine.infer_views` crops pictures of different shapes.
     """
+    _check_whole(frame, prediction, name)
     depth = prediction.depth
     if prediction.sky is not None:
         depth = np.where(prediction.sky >= sky_threshold, np.float32(np.nan), depth)
@@ -68,6 +73,19 @@ def unit_of(views: list[View]) -> str:
     """``metre``, or the kind of depth where the scale is unknown."""
     kinds = {view.kind for view in views}
     return "metre" if kinds <= {DepthKind.METRIC} else DepthKind.RELATIVE_DEPTH.value
+
+
+def _check_whole(frame: Frame, prediction: Prediction, name: str) -> None:
+    """Sides are rounded to patches, so that those of a whole picture are within one of a common scale."""
+    height, width = frame.pixels.shape[:2]
+    sides = [(prediction.width, width), (prediction.height, height)]
+    least, most = (max((side - _PATCH) / full for side, full in sides), min((side + _PATCH) / full for side, full in sides))
+    if least > most and min(prediction.width, prediction.height) > _PATCH:  # thin pictures are made one patch wide
+        raise InputError(
+            "input.shape",
+            f"{name} has {width}x{height} pixels, and its prediction of {prediction.width}x{prediction.height} is of a part of it; "
+            "give infer_views pictures of one shape.",
+        )
 
 
 def _intrinsics(frame: Frame, prediction: Prediction, name: str) -> Intrinsics:

@@ -1,4 +1,4 @@
-"""Downloads with huggingface_hub, which honours its own settings (HF_ENDPOINT for a mirror, HF_HUB_OFFLINE), and shows the progress.
+"""Downloads with huggingface_hub, which honours its own settings (HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE) and shows the progress.
 
 A file grows under a ``.partial`` name, is continued there after an interruption, and gets its own name once its size and SHA-256 are right.
 Of several processes that want one model, one fetches and the others wait.
@@ -128,6 +128,7 @@ def _examine(repository: str, file: ModelFile) -> _Remote:
 
 def _download(remote: _Remote, partial: Path, shown: str) -> None:
     from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import build_hf_headers
 
     # Without a SHA-256 nothing tells whether a partial file is the beginning of this one.
     with partial.open("ab" if remote.sha256 else "wb") as stream:
@@ -135,7 +136,9 @@ def _download(remote: _Remote, partial: Path, shown: str) -> None:
             stream.seek(stream.truncate(0))
         if stream.tell() == remote.size:  # it was stopped before it got its name; servers refuse to send nothing
             return
-        http_get(remote.url, stream, resume_size=stream.tell(), expected_size=remote.size, displayed_filename=shown)
+        # With the user's token, which a mirror may want; redirects to another host go without.
+        headers = build_hf_headers()
+        http_get(remote.url, stream, resume_size=stream.tell(), headers=headers, expected_size=remote.size, displayed_filename=shown)
         stream.flush()
         os.fsync(stream.fileno())
 

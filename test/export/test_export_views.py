@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fake_engine import ANY_VIEW, METRIC, FakeEngine
+from toy_model import any_view_model
 from wall import Wall
 
-from depth_anything_ros import Intrinsics
+from depth_anything_ros import Engine, Intrinsics
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.export.points import confidence_percentile, gather
 from depth_anything_ros.export.views import unit_of, view_of
@@ -51,6 +53,26 @@ def test_sky_gives_no_points() -> None:
     view = view_of(*seen(frame, FakeEngine(METRIC)), "a.png")
     assert unit_of([view]) == "metre"
     assert gather([view], None).uv[:, 1].tolist() == [2] * 6 + [3] * 6
+
+
+@pytest.mark.parametrize(("size", "whole"), [((504, 378), True), ((504, 364), True), ((378, 378), False), ((504, 252), False)])
+def test_a_prediction_of_a_part_of_the_picture_is_refused(size: tuple[int, int], whole: bool) -> None:
+    frame = Frame(np.zeros((480, 640, 3), np.uint8), False, None, 0, "")
+    depth = np.ones(size[::-1], np.float32)
+    prediction = FakeEngine(ANY_VIEW, lambda pixels: depth).infer(frame.pixels)
+    if whole:
+        assert view_of(frame, prediction, "a.png").picture_size == (640, 480)
+        return
+    with pytest.raises(InputError, match="one shape"):
+        view_of(frame, prediction, "a.png")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("size", [(2000, 20), (33, 777), (641, 359), (64, 48), (5, 5)])
+def test_every_picture_alone_is_seen_as_a_whole(tmp_path: Path, size: tuple[int, int]) -> None:
+    frame = Frame(np.zeros((size[1], size[0], 3), np.uint8), False, None, 0, "")
+    with Engine.load(any_view_model(tmp_path), threads=1, resolution=112) as engine:
+        assert view_of(frame, engine.infer(frame.pixels), "a.png").picture_size == size
 
 
 def test_without_any_intrinsics_the_way_out_is_named(photo: np.ndarray) -> None:

@@ -19,6 +19,8 @@ class FakeHub:
         self.stall_after: int | None = None
         self.requests: list[tuple[str, str, str | None]] = []
         """Method, path, range of every request."""
+        self.authorisations: dict[str, str | None] = {}
+        """Of the last GET of each path."""
         self.released = Event()
         hub = self
 
@@ -52,6 +54,8 @@ class FakeHub:
     def answer(self, handler: BaseHTTPRequestHandler, with_body: bool) -> None:
         span = handler.headers.get("Range")
         self.requests.append((handler.command, handler.path, span))
+        if with_body:
+            self.authorisations[handler.path] = handler.headers.get("Authorization")
         name = handler.path.lstrip("/").replace("/resolve/main/", "/", 1).removeprefix("store/")
         if name not in self.files:
             handler.send_response(404)

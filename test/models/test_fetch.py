@@ -46,6 +46,15 @@ def test_every_file_arrives_whole_and_alone(official, command, cache):
     assert hashlib.sha256(CONTENT).hexdigest() in command("verify", "da3-small-official").stdout
 
 
+def test_a_mirror_gets_the_token_and_another_host_does_not(official, command):
+    assert command("fetch", "da3-small-official", HF_TOKEN="hf_of_the_user").returncode == 0
+    asked = {path: token for path, token in official.authorisations.items() if path.endswith(".safetensors")}
+    assert asked == {
+        f"/{OFFICIAL}/resolve/main/model.safetensors": "Bearer hf_of_the_user",
+        f"/store/{OFFICIAL}/model.safetensors": None,
+    }
+
+
 def test_what_is_there_is_not_fetched_again(official, command):
     assert command("fetch", "da3-small-official").returncode == 0
     before = len(official.requests)
