@@ -22,7 +22,7 @@ from types import TracebackType
 
 import numpy as np
 
-from depth_anything_ros import _native
+import depth_anything_ros._native as _native
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.models.cache import resolve_model
 from depth_anything_ros.types import (

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from depth_anything_ros import __version__
-from depth_anything_ros.errors import DepthAnythingError, OptionError
+from depth_anything_ros.errors import DepthAnythingError, DeviceError, OptionError
 
 VERBS = (
     "infer",
@@ -58,6 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code
+    except MemoryError:
+        print(
+            f"depth-anything-ros {parsed.verb}: the memory does not suffice; take fewer or smaller pictures, or a smaller model",
+            file=sys.stderr,
+        )
+        return DeviceError.exit_code
     except BrokenPipeError:
         # The interpreter flushes once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -87,7 +87,7 @@ def _encoded(source: Path, values: Float32Array, info: TensorInfo, moments: Mome
         )
     if info.type in (TensorType.F32, TensorType.F16):
         return values.astype(info.type.dtype)
-    from depth_anything_ros import _native
+    import depth_anything_ros._native as _native
 
     return _native.quantize_rows(values, info.type.name.lower(), moments.importance if moments else None)
 
@@ -95,6 +95,6 @@ def _encoded(source: Path, values: Float32Array, info: TensorInfo, moments: Mome
 def _decoded(encoded: np.ndarray, info: TensorInfo) -> Float32Array:
     if info.type in (TensorType.F32, TensorType.F16):
         return encoded.astype(np.float32)
-    from depth_anything_ros import _native
+    import depth_anything_ros._native as _native
 
     return _native.dequantize_rows(encoded, info.type.name.lower())

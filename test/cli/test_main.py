@@ -76,6 +76,23 @@ def test_a_package_that_is_missing_is_named_with_the_way_to_get_it(
     assert said.count("\n") == 1
 
 
+def test_without_the_extension_it_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "depth_anything_ros._native", None)
+    monkeypatch.delitem(sys.modules, "depth_anything_ros.engine", raising=False)
+    assert main(["info", "nano"]) == 2
+    said = capsys.readouterr().err
+    assert "depth_anything_ros._native is not installed" in said and "colcon build" in said and said.count("\n") == 1
+
+
+def test_too_little_memory_is_5(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(arguments: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(infer, "run", fail)
+    assert main(["infer", "a.png", "--model", "m", "-o", "out"]) == 5
+    assert "memory" in capsys.readouterr().err
+
+
 def test_a_module_of_nobody_is_a_programming_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(arguments: object) -> int:
         raise ModuleNotFoundError("No module named 'nobodys'", name="nobodys")
