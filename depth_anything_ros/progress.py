@@ -1,4 +1,4 @@
-"""How far a long run is: frames, frames per second, time to go."""
+"""How far a long run is: what is done of what, how fast, time to go."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ _BAR = 24
 
 
 class Progress:
-    """On a terminal one line that is written over, elsewhere a line every few seconds. stream: where to; None for nowhere."""
+    """On a terminal one line that is written over, elsewhere a line every few seconds.
 
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = stream
+    stream: where to; None for nowhere. things: what is counted. rate: what so many of them in a second are called.
+    """
+
+    def __init__(self, stream: TextIO | None, things: str = "frames", rate: str = "fps") -> None:
+        self._stream, self._things, self._rate = stream, things, rate
         self._terminal = stream is not None and stream.isatty()
         self._period = 0.2 if self._terminal else 5.0
         self._total = self._done = self._before = 0
@@ -47,7 +50,7 @@ class Progress:
     def _show(self, now: float) -> None:
         rate = (self._done - self._before) / max(now - self._began, 1e-3)
         left = (self._total - self._done) / rate if rate > 0.0 else 0.0
-        text = f"{self._done}/{self._total} frames, {rate:.1f} fps, {_clock(left)} to go"
+        text = f"{self._done}/{self._total} {self._things}, {rate:.1f} {self._rate}, {_clock(left)} to go"
         if self._terminal:
             full = _BAR * self._done // max(self._total, 1)
             self._print(f"\r[{'#' * full}{'.' * (_BAR - full)}] {text}   ", "")

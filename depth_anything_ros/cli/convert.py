@@ -9,6 +9,7 @@ A nested checkpoint becomes two files, NAME-anyview.gguf and NAME-metric.gguf. P
 from __future__ import annotations
 
 import argparse
+import sys
 
 from depth_anything_ros.cli.paths import user_path
 
@@ -24,10 +25,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with-pose-encoder", action="store_true", help="keep the encoder of known poses of any-view models (likewise)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.convert.converter import convert
+    from depth_anything_ros.progress import Progress
 
-    for path, parameters in convert(args.checkpoint, args.output, args.type, args.model, args.with_aux, args.with_pose_encoder).items():
+    written = convert(
+        arguments.checkpoint,
+        arguments.output,
+        arguments.type,
+        arguments.model,
+        arguments.with_aux,
+        arguments.with_pose_encoder,
+        Progress(sys.stderr if sys.stderr.isatty() else None, "tensors", "a second"),
+    )
+    for path, parameters in written.items():
         print(
             f"{path}: {parameters.checkpoint_name}, {parameters.depth_kind}, weights under {parameters.license}, "
             f"{path.stat().st_size / 1e6:.1f} MB"

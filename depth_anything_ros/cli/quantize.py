@@ -9,6 +9,7 @@ With --refine the same types are closer to f32, at the same size and speed; with
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 
 from depth_anything_ros.cli.paths import user_path
@@ -24,10 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.convert.quantize import quantize
     from depth_anything_ros.models.cache import resolve_model
+    from depth_anything_ros.progress import Progress
 
     source = resolve_model(arguments.model)
     before = source.stat().st_size
-    counts = Counter(info.type.name.lower() for info in quantize(source, arguments.output, arguments.type, arguments.refine))
+    progress = Progress(sys.stderr if sys.stderr.isatty() else None, "tensors", "a second")
+    infos = quantize(source, arguments.output, arguments.type, arguments.refine, progress)
+    counts = Counter(info.type.name.lower() for info in infos)
     types = ", ".join(f"{count} tensors {name}" for name, count in sorted(counts.items()))
     print(f"{arguments.output}: {types}; {before / 1e6:.1f} MB -> {arguments.output.stat().st_size / 1e6:.1f} MB")
     return 0

@@ -15,6 +15,7 @@ from depth_anything_ros.convert.output import check_output, model_content, write
 from depth_anything_ros.convert.safetensors_file import SafetensorsFile
 from depth_anything_ros.convert.torch_file import TorchFile
 from depth_anything_ros.errors import ConversionError, OptionError
+from depth_anything_ros.progress import Progress
 from depth_anything_ros.types import Float32Array
 
 TYPES = {"f32": TensorType.F32, "f16": TensorType.F16}
@@ -23,7 +24,13 @@ _Source = SafetensorsFile | TorchFile
 
 
 def convert(
-    checkpoint: Path, output: Path, type_name: str = "f32", model: str | None = None, rays: bool = False, pose_encoder: bool = False
+    checkpoint: Path,
+    output: Path,
+    type_name: str = "f32",
+    model: str | None = None,
+    rays: bool = False,
+    pose_encoder: bool = False,
+    progress: Progress | None = None,
 ) -> dict[Path, HyperParameters]:
     """Write `output` from a checkpoint and return what was written.
 
@@ -31,7 +38,7 @@ def convert(
     output: a nested checkpoint becomes two files, ``NAME-anyview.gguf`` and ``NAME-metric.gguf`` for an output of ``NAME.gguf``.
     type_name: storage of the 2-D weights (``f32``, ``f16``); everything else is float32 in every file. model: name of the official model;
     None takes it from config.json, else from the shapes of the tensors. rays, pose_encoder: keep these parts of any-view networks,
-    which published files lack.
+    which published files lack. progress: counts the tensors.
     The checkpoint is mapped and streamed. Raises ConversionError, OptionError; then nothing is written.
     """
     if type_name not in TYPES:
@@ -53,12 +60,11 @@ def convert(
     for path in paths:
         check_output(path, weights)
     narrow = TYPES[type_name]
-    write_files(
-        [
-            model_content(path, metadata(one), its, _arrays(source, its, narrow, weights), narrow)
-            for path, one, its in zip(paths, models, specs)
-        ]
-    )
+    contents = [
+        model_content(path, metadata(one), its, _arrays(source, its, narrow, weights), narrow)
+        for path, one, its in zip(paths, models, specs)
+    ]
+    write_files(contents, progress)
     return dict(zip(paths, models))
 
 

@@ -16,6 +16,7 @@ from depth_anything_ros.convert.gguf_file import TensorInfo, TensorType
 from depth_anything_ros.convert.layout import MetadataItem, TensorSpec
 from depth_anything_ros.errors import ConversionError, OptionError
 from depth_anything_ros.files import replacing
+from depth_anything_ros.progress import Progress
 from depth_anything_ros.types import Float32Array
 
 
@@ -46,18 +47,23 @@ def model_content(
     return Content(path, items, infos, (np.ascontiguousarray(array, info.type.dtype) for info, array in zip(infos, arrays)))
 
 
-def write_files(contents: Sequence[Content]) -> None:
+def write_files(contents: Sequence[Content], progress: Progress | None = None) -> None:
     """All of them, through temporary files beside them; on any error none appears, and what was there before stays.
 
+    progress: counts the tensors.
     Raises ConversionError (``convert.verify``) when a file cannot be written, or what was read back is not what was written.
     """
+    progress = progress or Progress(None)
+    progress.begin(sum(len(content.infos) for content in contents), 0)
     try:
         with ExitStack() as stack:
             for content in contents:
-                _write(stack.enter_context(replacing(content.path)), content)
+                _write(stack.enter_context(replacing(content.path)), content, progress)
     except OSError as error:
         names = " and ".join(str(content.path) for content in contents)
         raise ConversionError("convert.verify", f"{names} cannot be written ({error}).") from error
+    finally:
+        progress.end()
 
 
 def write_model(path: Path, items: list[MetadataItem], specs: list[TensorSpec], arrays: Iterable[Float32Array]) -> None:
@@ -71,20 +77,21 @@ def check_output(output: Path, source: Path) -> None:
         raise OptionError("option.range", f"{output} is what is read; write to another file.")
 
 
-def _write(partial: Path, content: Content) -> None:
+def _write(partial: Path, content: Content, progress: Progress) -> None:
     checksums: list[int] = []
     with partial.open("xb") as stream:
-        gguf_file.write(stream, content.items, content.infos, _summed(content.arrays, checksums))
+        gguf_file.write(stream, content.items, content.infos, _summed(content.arrays, checksums, progress))
         stream.flush()
         os.fsync(stream.fileno())
     _verify(partial, content, checksums)
 
 
-def _summed(arrays: Iterable[np.ndarray], checksums: list[int]) -> Iterator[np.ndarray]:
+def _summed(arrays: Iterable[np.ndarray], checksums: list[int], progress: Progress) -> Iterator[np.ndarray]:
     """Each array; the checksum of its bytes goes to `checksums`."""
     for array in arrays:
         contiguous = np.ascontiguousarray(array)
         checksums.append(zlib.crc32(contiguous.data.cast("B")))
+        progress.advance(1)
         yield contiguous
 
 

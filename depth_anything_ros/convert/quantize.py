@@ -14,6 +14,7 @@ from depth_anything_ros.convert.gguf_keys import TENSORS
 from depth_anything_ros.convert.output import Content, check_output, write_files
 from depth_anything_ros.convert.refinement import Moments, bias_of, input_moments
 from depth_anything_ros.errors import ConversionError, OptionError
+from depth_anything_ros.progress import Progress
 from depth_anything_ros.types import Float32Array
 
 TYPES = {
@@ -30,11 +31,12 @@ _NARROW = re.compile("(m_)?(" + "|".join(re.escape(rule.name).replace(r"\{i\}", 
 """Also in the metric half of a nested pair (``m_vit``), which was published as f32 only."""
 
 
-def quantize(source: Path, output: Path, type_name: str, refine: bool = False) -> list[TensorInfo]:
+def quantize(source: Path, output: Path, type_name: str, refine: bool = False, progress: Progress | None = None) -> list[TensorInfo]:
     """Write `output` from the f32 (or f16) file `source` and return its tensors. Metadata and all other tensors are copied as they are.
 
     type_name: one of `TYPES`. refine: choose scales by what the inputs of each matrix are like, and correct the biases behind them
-    (`refinement`); the file is as large and as fast. The file is read back and compared, and appears only then.
+    (`refinement`); the file is as large and as fast. progress: counts the tensors. The file is read back and compared, and appears only
+    then.
     Raises OptionError (unknown type; `output` is `source`), ConversionError (`source` is no such file, is quantised already or has
     nothing to quantise, values that the type cannot hold, disk); then nothing is written.
     """
@@ -45,7 +47,7 @@ def quantize(source: Path, output: Path, type_name: str, refine: bool = False) -
     infos = [TensorInfo(info.name, info.extents, _target(source, info, TYPES[type_name])) for info in model.infos]
     if infos == model.infos:
         raise ConversionError("convert.checkpoint", f"{source} has no weights that could be {type_name}.")
-    write_files([Content(output, model.items, infos, _arrays(source, model, infos, refine))])
+    write_files([Content(output, model.items, infos, _arrays(source, model, infos, refine))], progress)
     return infos
 
 

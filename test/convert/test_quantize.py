@@ -1,5 +1,7 @@
 """Quantised files against the published sizes and, value by value, against the `gguf` package's own decoder."""
 
+import io
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -161,6 +163,19 @@ def test_the_verb(wide, tmp_path, capsys):
     assert "9 tensors q4_k, 12 tensors q8_0" in capsys.readouterr().out
     assert main(["quantize", str(wide), str(tmp_path / "out.gguf"), "--type", "q9"]) == 2
     assert main(["quantize", str(tmp_path / "none.gguf"), str(tmp_path / "out.gguf")]) == 3
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_the_verb_shows_a_bar_on_a_terminal(wide, tmp_path, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert main(["quantize", str(wide), str(tmp_path / "out.gguf")]) == 0
+    count = len(gguf.GGUFReader(wide).tensors)
+    assert terminal.getvalue().split("\r")[-1].startswith(f"[########################] {count}/{count} tensors")
 
 
 @pytest.mark.native
