@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from depth_anything_ros.bench.race import beside_busy, race, table
+    from depth_anything_ros.checks.processor import this_processor
 
     (width, height), threads = _size(args.size), _threads(args.threads)
     if args.rounds < 1:
@@ -63,7 +64,10 @@ def run(args: argparse.Namespace) -> int:
         depths = [contender.depth(Path(folder) / "depth.npy") for contender in contenders]
         race(contenders, args.rounds)
         busy = beside_busy(contenders, args.rounds) if args.beside_busy else ""
-    print(f"{args.model} {width}x{height}, {args.rounds} rounds, {platform.machine()} {_processor()}, {platform.release()}")
+    processor = this_processor()
+    print(
+        f"{args.model} {width}x{height}, {args.rounds} rounds, {platform.machine()} {processor.name} x {processor.cores}, {platform.release()}"
+    )
     for contender in contenders:
         print(f"  {contender.name}: {', '.join(f'{name} {value}' for name, value in contender.facts.items())}")
     print(table(contenders, depths) + busy)
@@ -115,8 +119,3 @@ def _threads(text: str) -> list[int]:
     if not all(count.isdecimal() and int(count) > 0 for count in counts):
         raise OptionError("option.range", f"--threads is {text!r}; it must be numbers from 1, comma separated.")
     return [int(count) for count in counts]
-
-
-def _processor() -> str:
-    lines = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return f"{lines[0].partition(': ')[2]} x {len(lines)}" if lines else "processor unknown"
