@@ -65,9 +65,8 @@ def run(args: argparse.Namespace) -> int:
         race(contenders, args.rounds)
         busy = beside_busy(contenders, args.rounds) if args.beside_busy else ""
     processor = this_processor()
-    print(
-        f"{args.model} {width}x{height}, {args.rounds} rounds, {platform.machine()} {processor.name} x {processor.cores}, {platform.release()}"
-    )
+    machine = f"{platform.machine()} {processor.name} x {processor.cores}, {platform.release()}"
+    print(f"{args.model} {width}x{height}, {args.rounds} rounds, {machine}")
     for contender in contenders:
         print(f"  {contender.name}: {', '.join(f'{name} {value}' for name, value in contender.facts.items())}")
     print(table(contenders, depths) + busy)
