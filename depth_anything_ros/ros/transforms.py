@@ -36,12 +36,13 @@ class Tf:
         self._not_yet = tf2_ros.ExtrapolationException
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
-        self._newest_ns = 0
+        self._newest_ns: dict[tuple[str, str], int] = {}
+        """By pair of frames, since the clocks of two cameras may differ."""
 
     def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
         if target == source:
             return np.eye(4)
-        self._follow(stamp_ns)
+        self._follow((target, source), stamp_ns)
         try:
             found = self._buffer.lookup_transform(target, source, Time(nanoseconds=max(stamp_ns, 0)))
         except self._not_yet as error:
@@ -55,12 +56,14 @@ class Tf:
     def close(self) -> None:
         self._listener.unregister()
 
-    def _follow(self, stamp_ns: int) -> None:
+    def _follow(self, pair: tuple[str, str], stamp_ns: int) -> None:
         """After a step back forget what moved: tf2 takes nothing that is 10 s older than its newest, so it would not hear the new story."""
-        if stamp_ns < self._newest_ns - _STEP_BACK_NS:
+        newest = self._newest_ns.get(pair, stamp_ns)
+        if stamp_ns < newest - _STEP_BACK_NS:
             self._buffer.clear()
-            self._newest_ns = stamp_ns
-        self._newest_ns = max(self._newest_ns, stamp_ns)
+            self._newest_ns.clear()
+            newest = stamp_ns
+        self._newest_ns[pair] = max(newest, stamp_ns)
 
 
 class SharedTransforms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -103,25 +104,43 @@ def test_odometry_out_of_order_is_left_out_and_a_next_loop_begins_anew() -> None
     assert readings.pose(frame_at(SECOND // 20))[0, 3] == pytest.approx(5.0)
 
 
-@pytest.mark.case(44)
-def test_transforms_of_a_bags_next_loop_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer than what tf2 remembers; what is fixed to the robot is sent once."""
+@pytest.fixture
+def tf(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Tf, Callable[[str, str, int, float], None]]]:
+    """TF by the stand-in, and what sends it a transform: parent, child, stamp (0 holds at any time), metres."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "fake_tf"))
     monkeypatch.delitem(sys.modules, "tf2_ros", raising=False)
     heard: list[Any] = []
-    tf = Tf(SimpleNamespace(create_subscription=lambda kind, topic, hear, qos: heard.append(hear)))
+    made = Tf(SimpleNamespace(create_subscription=lambda kind, topic, hear, qos: heard.append(hear)))
 
     def send(parent: str, child: str, stamp: int, x: float) -> None:
         one = at(TransformStamped(child_frame_id=child), stamp, parent)
         one.transform.translation.x, one.transform.rotation.w = x, 1.0
         heard[0](one)
 
+    yield made, send
+    monkeypatch.delitem(sys.modules, "tf2_ros")
+
+
+@pytest.mark.case(44)
+def test_transforms_of_a_bags_next_loop_are_heard(tf: tuple[Tf, Callable[[str, str, int, float], None]]) -> None:
+    """Longer than what tf2 remembers; what is fixed to the robot is sent once."""
+    made, send = tf
     send("base_link", CAMERA, 0, 0.2)
     for loop in range(2):
         found = []
         for second in range(1, 31):
             send("odom", CAMERA, second * SECOND, 100.0 * loop + second)
-            found.append(tf.lookup("odom", CAMERA, second * SECOND))
+            found.append(made.lookup("odom", CAMERA, second * SECOND))
         assert [one[0, 3] for one in found[2:]] == [100.0 * loop + second for second in range(3, 31)]
-        assert tf.lookup("base_link", CAMERA, 30 * SECOND)[0, 3] == pytest.approx(0.2)
-    monkeypatch.delitem(sys.modules, "tf2_ros")
+        assert made.lookup("base_link", CAMERA, 30 * SECOND)[0, 3] == pytest.approx(0.2)
+
+
+@pytest.mark.case(43)
+def test_a_camera_with_another_clock_takes_no_transforms_from_the_others(tf: tuple[Tf, Callable[[str, str, int, float], None]]) -> None:
+    made, send = tf
+    send("odom", "other", 0, 0.5)
+    for second in range(1001, 1004):
+        send("odom", CAMERA, second * SECOND, float(second))
+    for second in range(1001, 1004):
+        assert made.lookup("odom", "other", second - 1000)[0, 3] == pytest.approx(0.5)
+        assert made.lookup("odom", CAMERA, second * SECOND)[0, 3] == pytest.approx(second)
