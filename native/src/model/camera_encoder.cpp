@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "nn_standard.hpp"
+#include "nn/standard.hpp"
 
 namespace da {
 

@@ -1,4 +1,4 @@
-#include "nn_standard.hpp"
+#include "nn/standard.hpp"
 
 #include <cmath>
 #include <utility>
