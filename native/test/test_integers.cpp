@@ -315,3 +315,14 @@ KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
     }
     for (const float value : Prepared(set, c).attend(set, c)) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }
+
+// A sequence of ten million tokens fills more than 2 GiB for each head.
+KERNEL_TEST(integers, room_for_attention_grows_with_the_tokens_beyond_32_bits) {
+    AttentionTask task{3, 64, 1 << 20, 0.0f};
+    const std::size_t bytes = set.integer_prepared_bytes(task);
+    for (const int factor : {16, 32}) {
+        task.tokens = factor << 20;
+        const double found = static_cast<double>(set.integer_prepared_bytes(task)) / static_cast<double>(bytes);
+        CHECK(found > 0.999 * factor && found < 1.001 * factor);
+    }
+}

@@ -7,6 +7,9 @@
 #include "ggml-cpu.h"
 #include "ggml.h"
 #include "kernel_checks.hpp"
+// Part of every kernel set; here one more, of no instruction set.
+#define DA_INSTRUCTION_SET any_set
+#include "kernels/product_pieces.hpp"
 
 using namespace da::kernels;
 using namespace kernel_checks;
@@ -93,5 +96,21 @@ KERNEL_TEST(products, gelu_of_a_map) {
     for (std::size_t i = 0; i < count; ++i) {
         const double expected = 0.5 * x[i] * (1.0 + std::erf(x[i] / std::sqrt(2.0)));
         CHECK(std::abs(y[i] - expected) < 1e-6 * (1.0 + std::abs(expected)));
+    }
+}
+
+// From about a million rows on, a number of tiles times a number of parts passes 32 bits.
+TEST(products, pieces_cover_every_row_once_also_millions_of_them) {
+    for (const int rows : {1, 13, 865, 1'000'000, 20'000'000}) {
+        for (const int threads : {1, 3, 16}) {
+            const any_set::ProductPieces pieces(rows, 40, 128, 6, 12, threads);
+            int next = 0;
+            for (int i = 0; i < pieces.count(); ++i) {
+                const any_set::ProductPiece piece = pieces.piece(i);
+                CHECK(piece.row == next && piece.rows > 0 && piece.column == 0 && piece.columns == 40);
+                next += piece.rows;
+            }
+            CHECK(next == rows);
+        }
     }
 }

@@ -11,10 +11,12 @@ namespace {
 
 constexpr int kTilesTogether = 3;  // of queries whose scores are in the cache together
 constexpr int kQueryRows = kTilesTogether * kDotRows;
-constexpr int kCacheLine = 64;
+constexpr std::size_t kCacheLine = 64;
 static_assert(kBlock % kDotPanel == 0, "a block of tokens fills panels of keys");
 
-int rounded_up(int value, int step) {
+// Of numbers of tokens and of bytes; the latter pass 32 bits from some ten million tokens on.
+template <typename Number>
+Number rounded_up(Number value, Number step) {
     return (value + step - 1) / step * step;
 }
 
@@ -25,7 +27,7 @@ struct Layout {
 
     explicit Layout(const AttentionTask& task)
         : tokens(rounded_up(task.tokens, kBlock)),
-          keys(rounded_up(static_cast<int>(tiles_of(task.tokens) * tile_bytes(task.head_dim)), kCacheLine)),
+          keys(rounded_up(tiles_of(task.tokens) * tile_bytes(task.head_dim), kCacheLine)),
           values(keys + static_cast<std::size_t>(tokens / kDotPanel) * panel_bytes(task.head_dim)),
           bytes(values + static_cast<std::size_t>(panels_of(task.head_dim)) * panel_bytes(tokens)) {}
 };
@@ -118,7 +120,7 @@ void mix_values(const AttentionTask& task, const Layout& layout, const std::uint
 }  // namespace
 
 std::size_t integer_prepared_bytes(const AttentionTask& task) {
-    return static_cast<std::size_t>(task.heads) * rounded_up(static_cast<int>(Layout(task).bytes), kCacheLine);
+    return static_cast<std::size_t>(task.heads) * rounded_up(Layout(task).bytes, kCacheLine);
 }
 
 std::size_t integer_attention_scratch(const AttentionTask& task) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/pieces.hpp"
 
@@ -34,7 +35,8 @@ class ProductPieces {
     }
 
   private:
-    int first_row(int part) const { return tiles_ * part / (runs_ * parts_) * tile_; }
+    // In 64 bits: a product of tiles and parts passes 32 from a million rows on.
+    int first_row(int part) const { return static_cast<int>(static_cast<std::int64_t>(tiles_) * part / (runs_ * parts_)) * tile_; }
 
     int rows_, columns_, block_, tile_, tiles_, across_, runs_, parts_;
 };
