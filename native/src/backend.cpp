@@ -1,37 +1,15 @@
 #include "backend.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
-#include <fstream>
-#include <thread>
 
+#include "allowed_cores.hpp"
 #include "depth_anything/error.hpp"
 #include "ggml-cpu.h"
 
 namespace da {
 
 namespace {
-
-constexpr int kMostThreads = 256;
-
-int affinity_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) != 0) return static_cast<int>(std::thread::hardware_concurrency());
-    return CPU_COUNT(&set);
-}
-
-// cgroup v2: "<quota> <period>" in microseconds, or "max <period>".
-int quota_cores() {
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    double quota = 0, period = 0;
-    if (!(file >> quota >> period) || period <= 0) return kMostThreads;
-    return static_cast<int>(std::ceil(quota / period));
-}
 
 int checked_threads(int threads) {
     if (threads < 0 || threads > kMostThreads) {
@@ -42,10 +20,6 @@ int checked_threads(int threads) {
 }
 
 }  // namespace
-
-int allowed_cores() {
-    return std::clamp(std::min(affinity_cores(), quota_cores()), 1, kMostThreads);
-}
 
 Backend::Backend(const std::string& devices, int threads, const std::string& instruction_set)
     : threads_(checked_threads(threads)), kernels_(kernels::kernel_set(instruction_set)), device_(open_device(devices)) {

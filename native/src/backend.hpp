@@ -11,9 +11,6 @@
 
 namespace da {
 
-// Cores that this process may use: affinity mask and cgroup quota, at least 1.
-int allowed_cores();
-
 class Backend {
   public:
     // devices: see open_device; instruction_set: of our own kernels, empty for the best one. Throws Error("option.range") for an impossible

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <limits>
 
+#include "control_groups.hpp"
 #include "depth_anything/error.hpp"
 
 namespace da {
@@ -11,12 +12,6 @@ namespace da {
 namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-
-std::uint64_t read_number(const char* path) {
-    std::uint64_t value = 0;
-    std::ifstream file(path);
-    return file >> value ? value : kUnlimited;
-}
 
 // /proc/meminfo counts in KiB.
 std::uint64_t machine_available() {
@@ -30,15 +25,6 @@ std::uint64_t machine_available() {
     return kUnlimited;
 }
 
-std::uint64_t cgroup_available() {
-    const std::uint64_t most =
-        std::min(read_number("/sys/fs/cgroup/memory.max"), read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    if (most == kUnlimited) return kUnlimited;
-    const std::uint64_t used =
-        std::min(read_number("/sys/fs/cgroup/memory.current"), read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes"));
-    return used == kUnlimited ? most : most - std::min(most, used);
-}
-
 std::string mebibytes(std::uint64_t bytes) {
     return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB";
 }
@@ -46,14 +32,14 @@ std::string mebibytes(std::uint64_t bytes) {
 }  // namespace
 
 std::uint64_t available_memory() {
-    return std::min(machine_available(), cgroup_available());
+    return std::min(machine_available(), ControlGroups().memory());
 }
 
 void require_memory(const std::string& what, std::uint64_t needed, std::uint64_t limit) {
     const std::uint64_t available = limit != 0 ? limit : available_memory();
     if (needed > available) {
         throw Error("device.memory", what + " needs about " + mebibytes(needed) + " of memory, " + mebibytes(available) +
-                                         (limit != 0 ? " are allowed by memory_limit" : " are available") +
+                                         (limit != 0 ? " are left of memory_limit" : " are available") +
                                          "; take a smaller or quantised model, or a lower resolution.");
     }
 }

@@ -6,7 +6,7 @@
 
 namespace da {
 
-// Bytes available to the process: the smaller of the machine's and its cgroup's; the largest value where neither can be read.
+// Bytes available to the process: the smaller of the machine's and its control groups'; the largest value where neither can be read.
 std::uint64_t available_memory();
 
 // Throws Error("device.memory") when `needed` is more than `limit` (0: available_memory()). `what` names the need, for the message.

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "backend.hpp"
+#include "allowed_cores.hpp"
 #include "check.hpp"
 #include "depth_anything/engine.hpp"
 #include "kernels/kernel_set.hpp"
