@@ -1,6 +1,14 @@
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
@@ -98,4 +106,79 @@ TEST(thread_pool, a_thread_begins_with_neighbours_and_ends_when_cancelled) {
     CHECK(pieces.share(0).next(10) == 1 && pieces.share(1).next(10) == 6);
     cancelled = true;
     CHECK(pieces.share(0).next(10) == 10 && pieces.share(1).next(10) == 10);
+}
+
+TEST(thread_pool, what_a_share_throws_is_thrown_to_the_caller_when_nobody_is_in_it) {
+    da::ThreadPool pool(3);
+    for (int round = 0; round < 100; ++round) {
+        std::atomic<int> inside{0};
+        bool caught = false;
+        try {
+            pool.run([&](int thread) {
+                ++inside;
+                if (round % 2 == 0 || thread == 0) throw std::runtime_error((--inside, "no memory"));
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
+                --inside;
+            });
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        CHECK(caught && inside == 0);
+    }
+    std::atomic<int> calls{0};
+    pool.run([&](int) { ++calls; });
+    CHECK(calls >= 1);
+}
+
+// Threads with stacks larger than the address space: the system cannot start them.
+TEST(thread_pool, threads_that_the_system_does_not_give) {
+    pthread_attr_t usual, huge;
+    CHECK(pthread_getattr_default_np(&usual) == 0 && pthread_attr_init(&huge) == 0);
+    CHECK(pthread_attr_setstacksize(&huge, std::size_t{3} << 45) == 0 && pthread_setattr_default_np(&huge) == 0);
+    std::string text;
+    try {
+        da::ThreadPool pool(4);
+    } catch (const da::Error& error) {
+        text = error.code() + ": " + error.what();
+    }
+    CHECK(pthread_setattr_default_np(&usual) == 0);
+    CHECK_CONTAINS(text, "device.unavailable: The system starts only");
+}
+
+// The child has no workers, but handles of them, that lead to the parent's; locks and waiting that nobody ends.
+TEST(thread_pool, a_forked_process_works_alone_and_leaves_the_workers_of_its_parent) {
+    auto pool = std::make_unique<da::ThreadPool>(3);
+    cpu_set_t allowed;
+    CHECK(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+    pool->run([](int) {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until they sleep
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::atomic<int> next{0};
+        pool->run([&](int) {
+            while (next < 97) ++next;
+        });
+        pool.reset();
+        ::_exit(next == 97 ? 0 : 1);
+    }
+    int status = -1;
+    pid_t ended = 0;
+    for (int i = 0; i < 1000 && ended == 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ended = ::waitpid(child, &status, WNOHANG);
+    }
+    if (ended == 0) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, &status, 0);
+    }
+    CHECK(ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    std::atomic<int> seen{0};
+    pool->run([&](int thread) {
+        cpu_set_t own;
+        CHECK(thread == 0 || (sched_getaffinity(0, sizeof(own), &own) == 0 && CPU_EQUAL(&own, &allowed)));
+        seen |= 1 << thread;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (seen != 7 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    CHECK(seen == 7);
 }

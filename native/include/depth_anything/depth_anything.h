@@ -67,7 +67,7 @@ typedef struct da_engine_options {
     const char *device;     /* NULL: "cpu" */
     int resolution;         /* long side of the processed picture, of V2 the short one; 0: the model's own */
     int cached_sizes;       /* picture sizes whose graph is kept */
-    uint64_t memory_limit;  /* bytes; 0: what the machine or its cgroup has available */
+    uint64_t memory_limit;  /* bytes of a network's weights and graphs; 0: what the machine or its cgroup has */
     const char *metric_model; /* file of a metric network that gives an any-view network its metres; NULL: none */
     int exact;              /* not 0: quantised files are computed in floats too, which takes longer */
 } da_engine_options;

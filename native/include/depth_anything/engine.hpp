@@ -25,7 +25,7 @@ struct EngineOptions {
     std::string device = "cpu";      // cpu, ggml, or a GPU (cuda, vulkan, cuda:1); of a list the first that is there
     int resolution = 0;              // long side of the processed picture, of V2 the short one; 0: the model's own
     int cached_sizes = 4;            // graphs kept, least recently used goes first
-    std::uint64_t memory_limit = 0;  // bytes; 0: what the machine or its cgroup has available
+    std::uint64_t memory_limit = 0;  // bytes of a network's weights and graphs; 0: what the machine or its cgroup has
     std::string metric_model;        // file of a metric network that gives an any-view network its metres; empty: none
     bool exact = false;              // quantised files are computed in floats too, as f32 and f16 files always are; that takes longer
     std::string instruction_set;     // of our own kernels: see kernels/README.md; empty: the best that the processor has
@@ -80,7 +80,8 @@ struct PartTime {
     double seconds = 0, operations = 0;
 };
 
-// Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const.
+// Thread rules: `infer` from any thread, calls wait for each other; `cancel` from any thread at any time; the rest is const. A process that
+// is forked while no call runs has an engine too, on one thread.
 // Every member throws da::Error and nothing else.
 class Engine {
   public:
@@ -90,6 +91,8 @@ class Engine {
     Engine& operator=(Engine&&) noexcept;
 
     const ModelInfo& info() const;
+
+    // Throws Error("input.shape") for a size that cannot be processed.
     Size processed_size(Size picture) const;
     Prediction infer(const ImageView& picture, const InferOptions& options);
 
