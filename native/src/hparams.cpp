@@ -273,6 +273,9 @@ Hparams read_hparams(const GgufFile& file, const ImageParams* image) {
     if (!reader.has_problems()) {
         reader.require(hparams.head.output_dim == outputs, keys::kHeadOutputDim,
                        "is " + std::to_string(hparams.head.output_dim) + ", must be " + std::to_string(outputs) + " for this head");
+        const int alt_start = hparams.vit.alt_start;
+        reader.require(hparams.architecture == Architecture::any_view || alt_start == -1, keys::kAltStart,
+                       "is " + std::to_string(alt_start) + ", must be -1 for a network that has no camera tokens");
         reader.require(hparams.vit.cat_token == (hparams.architecture == Architecture::any_view), keys::kCatToken,
                        "does not fit the head of the file");
     }

@@ -62,6 +62,13 @@ TEST(hparams, case_68_impossible_values) {
     key_error("vit.embed_dim", std::string("32"));
 }
 
+// Such a file would be run with camera tokens that it does not have.
+TEST(hparams, case_68_alternating_attention_in_a_network_without_cameras) {
+    toy::Model model = toy::mono();
+    model.set(kPrefix + "vit.alt_start", std::int32_t{1});
+    CHECK_CONTAINS(CHECK_ERROR("model.key", read(model)), "vit.alt_start");
+}
+
 TEST(hparams, everything_that_is_missing_is_in_one_message) {
     toy::Model model = toy::any_view();
     for (const char* key : {"vit.embed_dim", "head.features", "img.std"}) model.remove(kPrefix + key);
