@@ -18,12 +18,17 @@ std::string lower(std::string text) {
     return text;
 }
 
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> parts;
     std::size_t start = 0;
     while (true) {
         const std::size_t comma = text.find(',', start);
-        parts.push_back(text.substr(start, comma - start));
+        parts.push_back(trimmed(text.substr(start, comma - start)));
         if (comma == std::string::npos) return parts;
         start = comma + 1;
     }

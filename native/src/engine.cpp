@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <new>
 
 #include "depth_anything/error.hpp"
 #include "model/known_cameras.hpp"
@@ -17,7 +18,7 @@ namespace da {
 
 namespace {
 
-constexpr int kSmallestResolution = 14, kLargestResolution = 4096, kMostCachedSizes = 64;
+constexpr int kSmallestResolution = 14, kLargestResolution = 4096, kMostCachedSizes = 64, kLargestPatch = 64;
 constexpr std::size_t kMostViews = 256;
 
 double seconds() {
@@ -45,6 +46,17 @@ const char* architecture_name(Architecture architecture) {
             return "mono";
         default:
             return "v2";
+    }
+}
+
+// What an allocation throws, as one of our errors. Those of the graph are counted before they are made; a picture's and a result's are not.
+template <typename Action>
+auto without_bad_alloc(const Action& action) {
+    try {
+        return action();
+    } catch (const std::bad_alloc&) {
+        throw Error("device.memory",
+                    "The memory does not suffice; take smaller pictures, a smaller or quantised model, or a lower resolution.");
     }
 }
 
@@ -94,8 +106,11 @@ struct Engine::Impl {
     int resolution() const { return options.resolution != 0 ? options.resolution : network.hparams().image.resize_target; }
 
     Size processed_size(Size picture) const {
+        check_size(picture);
         const auto function = network.hparams().image.lower_bound ? lower_bound_size : da::processed_size;
-        return function(picture, resolution(), network.hparams().vit.patch_size);
+        const Size processed = function(picture, resolution(), network.hparams().vit.patch_size);
+        check_processed(picture, processed);
+        return processed;
     }
 
     Size common_size(const std::vector<ImageView>& pictures) const;
@@ -127,8 +142,7 @@ Size Engine::Impl::common_size(const std::vector<ImageView>& pictures) const {
     Size common;
     for (std::size_t i = 0; i < pictures.size(); ++i) {
         check_picture(pictures[i]);
-        const Size given{pictures[i].width, pictures[i].height}, size = processed_size(given);
-        check_processed(given, size);
+        const Size size = processed_size({pictures[i].width, pictures[i].height});
         common = i == 0 ? size : Size{std::min(common.width, size.width), std::min(common.height, size.height)};
     }
     return common;
@@ -274,7 +288,8 @@ void Engine::Impl::set_metres(std::vector<Prediction>& predictions, const std::v
     }
 }
 
-Engine::Engine(const std::string& path, const EngineOptions& options) : impl_(std::make_unique<Impl>(path, options)) {}
+Engine::Engine(const std::string& path, const EngineOptions& options)
+    : impl_(without_bad_alloc([&] { return std::make_unique<Impl>(path, options); })) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -284,7 +299,6 @@ const ModelInfo& Engine::info() const {
 }
 
 Size Engine::processed_size(Size picture) const {
-    check_size(picture);
     return impl_->processed_size(picture);
 }
 
@@ -295,7 +309,7 @@ Prediction Engine::infer(const ImageView& picture, const InferOptions& options) 
 std::vector<Prediction> Engine::infer_views(const std::vector<ImageView>& pictures, const InferOptions& options) {
     const std::lock_guard<std::mutex> lock(impl_->running);
     impl_->backend.cancelled() = false;
-    return impl_->infer(pictures, options);
+    return without_bad_alloc([&] { return impl_->infer(pictures, options); });
 }
 
 std::vector<PartTime> Engine::parts() const {
@@ -316,7 +330,8 @@ void Engine::cancel() {
 
 std::vector<std::uint8_t> preprocess(const ImageView& picture, int resolution, int patch, Size* processed) {
     check_range("resolution", resolution, kSmallestResolution, kLargestResolution);
-    Pixels pixels = resize_to_processed(picture, resolution, patch);
+    check_range("patch", patch, 1, kLargestPatch);
+    Pixels pixels = without_bad_alloc([&] { return resize_to_processed(picture, resolution, patch); });
     if (processed != nullptr) *processed = pixels.size;
     if (picture.order == ChannelOrder::bgr) {
         for (std::size_t i = 0; i + 2 < pixels.values.size(); i += 3) std::swap(pixels.values[i], pixels.values[i + 2]);

@@ -80,8 +80,29 @@ Plan& Network::plan_for(const PlanKey& key) {
     // Room is made first, so that memory never holds more plans than asked for.
     while (static_cast<int>(plans_.size()) >= cached_sizes_) plans_.pop_back();
     if (key.gaussians) weights_.pack_gaussian_head();
-    plans_.push_front(std::make_unique<Plan>(key, hparams_, weights_, backend_, memory_limit_));
+    plans_.push_front(built(key));
     return *plans_.front();
+}
+
+// Of the limit, beside the weights and the plans that are there; 0 without a limit.
+std::uint64_t Network::memory_left() const {
+    if (memory_limit_ == 0) return 0;
+    std::uint64_t used = file_.bytes();
+    for (const std::unique_ptr<Plan>& plan : plans_) used += plan->bytes();
+    return used < memory_limit_ ? memory_limit_ - used : 1;
+}
+
+// Plans that are kept for other sizes go before a new one is refused.
+std::unique_ptr<Plan> Network::built(const PlanKey& key) {
+    const auto build = [&] { return std::make_unique<Plan>(key, hparams_, weights_, backend_, memory_left()); };
+    if (plans_.empty()) return build();
+    try {
+        return build();
+    } catch (const Error& error) {
+        if (error.code() != "device.memory") throw;
+    }
+    plans_.clear();
+    return build();
 }
 
 std::vector<Prediction> Network::predictions(const Plan& plan) const {

@@ -42,6 +42,8 @@ class Network {
 
   private:
     void prepare(const EngineOptions& options);
+    std::unique_ptr<Plan> built(const PlanKey& key);
+    std::uint64_t memory_left() const;
 
     // In the order of their lives: what comes later refers to what comes earlier.
     GgufFile file_;

@@ -14,8 +14,8 @@ namespace da {
 
 namespace {
 
-constexpr std::size_t kNodes = 8192,
-                      kNodesOfView = 4096;  // at most: GIANT has 40 blocks of about 80 nodes of ggml, and 4 to 40 of each view
+constexpr std::size_t kNodes = 8192, kNodesOfView = 4096;     // at most, with kUsualDepth blocks, which GIANT has
+constexpr std::size_t kUsualDepth = 40, kNodesOfBlock = 128;  // of a deeper one, and once more for each view
 constexpr const char* kInputStage = "input";
 constexpr std::size_t kMostConstantsOfView = 64;
 constexpr std::int64_t kPoseValues = 9;
@@ -24,8 +24,10 @@ ggml_context_ptr tensors_only(std::size_t count, std::size_t extra) {
     return ggml_context_ptr(ggml_init({count * ggml_tensor_overhead() + extra, nullptr, true}));
 }
 
-std::size_t most_nodes(int views) {
-    return kNodes + kNodesOfView * static_cast<std::size_t>(views);
+// ggml ends the process when a graph has more.
+std::size_t most_nodes(std::size_t views, std::size_t depth) {
+    const std::size_t more = kNodesOfBlock * (std::max(depth, kUsualDepth) - kUsualDepth);
+    return kNodes + more + (kNodesOfView + more) * views;
 }
 
 std::string describe(const PlanKey& key) {
@@ -40,7 +42,8 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
       patch_size_(hparams.vit.patch_size),
       backend_(backend),
       scratch_(backend.threads().threads()),
-      context_(tensors_only(most_nodes(key_.views), ggml_graph_overhead_custom(most_nodes(key_.views), false))),
+      most_nodes_(most_nodes(key_.views, hparams.vit.depth)),
+      context_(tensors_only(most_nodes_, ggml_graph_overhead_custom(most_nodes_, false))),
       constants_context_(tensors_only(kMostConstantsOfView * key_.views, 0)),
       graph_(new Graph{context_.get(),
                        constants_context_.get(),
@@ -84,7 +87,7 @@ void Plan::build(const Hparams& hparams) {
         g.wanted_stages.clear();  // stages are those of the first view
     }
 
-    nodes_ = ggml_new_graph_custom(g.context, most_nodes(key_.views), false);
+    nodes_ = ggml_new_graph_custom(g.context, most_nodes_, false);
     for (ggml_tensor* tensor : all_outputs()) {
         ggml_set_output(tensor);
         ggml_build_forward_expand(nodes_, tensor);
@@ -115,6 +118,8 @@ void Plan::check_stages(const std::vector<std::string>& wanted) const {
 
 void Plan::allocate(std::uint64_t memory_limit) {
     constants_.reset(ggml_backend_alloc_ctx_tensors_from_buft(constants_context_.get(), backend_.memory()));
+    if (constants_ == nullptr)
+        throw Error("device.memory", describe(key_) + " needs more memory than there is on " + backend_.description() + ".");
     for (Constant& constant : graph_->constants) {
         ggml_backend_tensor_set(constant.tensor, constant.bytes.data(), 0, constant.bytes.size());
         constant.bytes = {};
@@ -131,7 +136,8 @@ void Plan::allocate_on_host(std::uint64_t memory_limit) {
     const ggml_gallocr_ptr measure(ggml_gallocr_new(backend_.memory()));
     std::size_t bytes = 0;
     ggml_gallocr_reserve_n_size(measure.get(), nodes_, nullptr, nullptr, &bytes);
-    require_memory(describe(key_) + " in the network", bytes + scratch_.bytes(), memory_limit);
+    bytes_ = bytes + scratch_.bytes();
+    require_memory(describe(key_) + " in the network", bytes_, memory_limit);
     allocator_.reset(ggml_gallocr_new(backend_.memory()));
     if (!ggml_gallocr_alloc_graph(allocator_.get(), nodes_)) {
         throw Error("device.memory", describe(key_) + " needs " + std::to_string(bytes >> 20) + " MiB, which could not be allocated.");

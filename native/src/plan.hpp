@@ -42,8 +42,9 @@ class Plan {
     Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend& backend, std::uint64_t memory_limit);
 
     const PlanKey& key() const { return key_; }
-    float* patches(int view);  // the input, see write_patches
-    float* camera(int view);   // the other input where the key has known_cameras, see pose_encoding_of
+    std::uint64_t bytes() const { return bytes_; }  // of host memory for graph and scratch; 0 on a device with memory of its own
+    float* patches(int view);                       // the input, see write_patches
+    float* camera(int view);                        // the other input where the key has known_cameras, see pose_encoding_of
 
     // Throws what Backend::compute throws.
     void run();
@@ -70,8 +71,10 @@ class Plan {
 
     PlanKey key_;
     int patch_size_;
+    std::uint64_t bytes_ = 0;
     Backend& backend_;
     Scratch scratch_;
+    std::size_t most_nodes_;
     ggml_context_ptr context_;
     ggml_context_ptr constants_context_;
     ggml_backend_buffer_ptr constants_;

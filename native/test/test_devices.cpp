@@ -105,6 +105,12 @@ TEST(devices, gated_feed_forward_blocks) {
     compare(toy::swiglu(), 1);
 }
 
+// As deep as a file may say: ggml ends the process when a graph has more nodes than it was made for.
+TEST(devices, the_deepest_networks) {
+    const toy::File file(toy::any_view(256));
+    for (const char* device : {"ggml", "cpu"}) CHECK(predictions(file, device, 2)[1].depth.size == (da::Size{84, 70}));
+}
+
 TEST(devices, sky) {
     compare(toy::mono(), 1);
 }
@@ -117,6 +123,13 @@ TEST(devices, known_cameras_and_gaussians) {
 TEST(devices, wide_rows) {
     compare(toy::any_view(4, 512, 8), 3);
     compare(toy::complete(512, 8), 2);
+}
+
+TEST(devices, spaces_in_a_list) {
+    const toy::File file(toy::any_view());
+    da::EngineOptions options;
+    options.device = " none , cpu ";
+    CHECK(da::Engine(file.path(), options).info().device == "cpu");
 }
 
 TEST(devices, the_first_of_a_list_that_is_there) {

@@ -248,6 +248,34 @@ TEST(engine, what_does_not_fit_in_memory_is_refused_before_it_is_loaded) {
     CHECK_CONTAINS(CHECK_ERROR("device.memory", engine.infer(picture.view(), {})), "4088x");
 }
 
+// Plans of other sizes make room before a new one is refused.
+TEST(engine, sizes_that_are_kept_do_not_use_up_the_memory_of_a_new_one) {
+    const toy::File file(toy::any_view());
+    da::EngineOptions options = threads(1);
+    options.cached_sizes = 8;
+    const auto fits = [&](da::Engine& engine, Picture picture) {
+        try {
+            return !engine.infer(picture.view(), {}).depth.values.empty();
+        } catch (const da::Error& error) {
+            CHECK(error.code() == "device.memory");
+            return false;
+        }
+    };
+    options.resolution = 504;
+    options.memory_limit = 1u << 20;
+    while (!fits(*std::make_unique<da::Engine>(file.path(), options), Picture(504, 504))) options.memory_limit += options.memory_limit / 8;
+    da::Engine engine(file.path(), options);  // has room for one plan of that size, and not for two
+    for (const int height : {504, 490, 504, 476, 462}) CHECK(fits(engine, Picture(504, height)));
+}
+
+TEST(engine, sizes_that_cannot_be_processed) {
+    const toy::File file(toy::any_view());
+    const da::Engine engine(file.path(), threads(1));
+    CHECK(engine.processed_size({1, 1}) == (da::Size{56, 56}));
+    for (const da::Size size : {da::Size{0, 0}, da::Size{0, 5}, da::Size{-4, 5}, da::Size{5, 2147483647}})
+        CHECK_ERROR("input.shape", engine.processed_size(size));
+}
+
 TEST(engine, options_out_of_range) {
     const toy::File file(toy::any_view());
     const auto load = [&](auto change) {

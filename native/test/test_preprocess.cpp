@@ -45,6 +45,8 @@ TEST(preprocess, views_that_are_no_pictures) {
     CHECK_ERROR("input.shape", da::preprocess({pixel, 1, 1 << 30, 3, da::ChannelOrder::rgb}, 504, 14, &size));
     CHECK_ERROR("input.stride", da::preprocess({pixel, 1, 1, 2, da::ChannelOrder::rgb}, 504, 14, &size));
     CHECK_ERROR("option.range", da::preprocess({pixel, 1, 1, 3, da::ChannelOrder::rgb}, 1000000, 14, &size));
+    for (const int patch : {0, -14, 1000})
+        CHECK_ERROR("option.range", da::preprocess({pixel, 1, 1, 3, da::ChannelOrder::rgb}, 504, patch, &size));
 }
 
 TEST(preprocess, patches_and_planes_are_inverse) {
