@@ -53,7 +53,7 @@ class EngineOptions:
     cached_sizes: int = 4
     """How many picture sizes keep their graph and buffers."""
     memory_limit: int = 0
-    """Bytes that the engine may use; 0 takes what the machine (or its cgroup) has available."""
+    """Bytes that weights and graphs may take, of each network of a pair; 0 takes what the machine (or its cgroup) has available."""
     metric_model: str | os.PathLike[str] = ""
     """Metric network (name or file) that gives an any-view one its metres: the other half of DA3NESTED, or DA3METRIC. Empty for none."""
     exact: bool = False

@@ -103,7 +103,12 @@ py::list infer_views(Engine& engine, const std::vector<py::array>& pictures, boo
 
 py::array_t<std::uint8_t> preprocess_array(const py::array& pixels, bool bgr, int resolution, int patch) {
     Size size;
-    std::vector<std::uint8_t> values = preprocess(image_view(pixels, bgr), resolution, patch, &size);
+    const ImageView view = image_view(pixels, bgr);
+    std::vector<std::uint8_t> values;
+    {
+        const py::gil_scoped_release release;
+        values = preprocess(view, resolution, patch, &size);
+    }
     return to_array(std::move(values), {size.height, size.width, 3});
 }
 
@@ -122,6 +127,17 @@ InferOptions infer_options(std::optional<std::pair<float, float>> focal, bool co
     options.stages = std::move(stages);
     options.cameras = std::move(cameras);
     return options;
+}
+
+// Before 2.12 pybind11 reads arrays as NumPy 1 lays them out.
+void check_numpy() {
+#if PYBIND11_VERSION_HEX < 0x020C0000
+    const auto version = py::module_::import("numpy").attr("__version__").cast<std::string>();
+    if (version.compare(0, 2, "1.") != 0) {
+        throw py::import_error("depth_anything_ros was built with a pybind11 that knows NumPy 1 only, and NumPy " + version +
+                               " is installed; build it again with pybind11 2.12 or newer (pip install pybind11), or take NumPy 1.");
+    }
+#endif
 }
 
 void register_options(py::module_& module) {
@@ -164,8 +180,13 @@ void register_engine(py::module_& module) {
         .def("infer_views", &infer_views, py::arg("pictures"), py::arg("bgr"), py::arg("options"))
         .def("parts",
              [](const Engine& engine) {
+                 std::vector<PartTime> parts;
+                 {
+                     const py::gil_scoped_release release;  // it waits for a running inference
+                     parts = engine.parts();
+                 }
                  py::list result;
-                 for (const PartTime& part : engine.parts()) result.append(py::make_tuple(part.name, part.seconds, part.operations));
+                 for (const PartTime& part : parts) result.append(py::make_tuple(part.name, part.seconds, part.operations));
                  return result;
              })
         .def("peak", &Engine::peak, py::call_guard<py::gil_scoped_release>())
@@ -177,6 +198,7 @@ void register_engine(py::module_& module) {
 }  // namespace da::python
 
 PYBIND11_MODULE(_native, module) {
+    da::python::check_numpy();
     module.doc() = "Depth Anything on ggml; use depth_anything_ros.Engine instead.";
     module.attr("__version__") = DA_VERSION;
     module.attr("ggml_version") = ggml_version();

@@ -34,12 +34,15 @@ inline ImageView image_view(const py::array& array, bool bgr) {
     if (array.shape(0) > longest || array.shape(1) > longest || array.shape(0) < 1 || array.shape(1) < 1) {
         throw Error("input.shape", "The picture has shape " + shape_text(array) + "; it has no pixels or too many.");
     }
-    if (array.strides(2) != 1 || array.strides(1) != 3 || array.strides(0) < 3 * array.shape(1)) {
+    // NumPy leaves the stride of an axis of length 1 as it came, and takes such an array for contiguous.
+    const py::ssize_t packed_row = 3 * array.shape(1);
+    const py::ssize_t row = array.shape(0) == 1 ? packed_row : array.strides(0), pixel = array.shape(1) == 1 ? 3 : array.strides(1);
+    if (array.strides(2) != 1 || pixel != 3 || row < packed_row) {
         throw Error("input.stride",
                     "The picture's pixels are not packed or its rows run backwards; give numpy.ascontiguousarray(picture).");
     }
-    return {static_cast<const std::uint8_t*>(array.data()), static_cast<int>(array.shape(1)), static_cast<int>(array.shape(0)),
-            array.strides(0), bgr ? ChannelOrder::bgr : ChannelOrder::rgb};
+    return {static_cast<const std::uint8_t*>(array.data()), static_cast<int>(array.shape(1)), static_cast<int>(array.shape(0)), row,
+            bgr ? ChannelOrder::bgr : ChannelOrder::rgb};
 }
 
 // The array owns the vector.
