@@ -63,6 +63,31 @@ def test_links_in_the_papers_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_page_of_parity_counts_its_own_table() -> None:
+    page = (ROOT / "docs/parity.md").read_text()
+    rows = [line.strip("| ").split("|") for line in page.splitlines() if re.match(r"\| da[23]\S* \| \d+x\d+", line)]
+    models, tensors = len({row[0].strip() for row in rows}), sum(int(row[-1]) for row in rows)
+    assert models >= 18 and f"compares {tensors} tensors of the {models} official models" in page
+
+
+def test_the_build_takes_what_apt_has_where_ros_is() -> None:
+    """rosdep installs these: Ubuntu 22.04 (Humble) and 24.04 (Jazzy, Kilted)."""
+    files = {"pybind11": "native/python/CMakeLists.txt", "cmake": "native/CMakeLists.txt"}
+    patterns = {"pybind11": r"find_package\(pybind11 ([\d.]+)", "cmake": r"cmake_minimum_required\(VERSION ([\d.]+)"}
+    for apt in ({"pybind11": (2, 9, 1), "cmake": (3, 22, 1)}, {"pybind11": (2, 11, 1), "cmake": (3, 28, 3)}):
+        for name, version in apt.items():
+            wanted = re.search(patterns[name], (ROOT / files[name]).read_text())[1]
+            assert tuple(map(int, wanted.split("."))) <= version
+
+
+def test_licences_of_what_is_linked_in_go_with_the_package() -> None:
+    """setuptools puts NOTICE beside LICENSE into wheels and source archives."""
+    notice = (ROOT / "NOTICE").read_text()
+    for owner in ("The ggml authors", "Wenzel Jakob"):
+        assert owner in notice
+    assert "THE SOFTWARE IS PROVIDED" in notice and "THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS" in notice
+
+
 def test_source_archive_holds_what_the_build_needs(tmp_path: Path) -> None:
     command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path), "sdist", "--dist-dir", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -76,6 +101,8 @@ def test_source_archive_holds_what_the_build_needs(tmp_path: Path) -> None:
         "package.xml",
         "resource/",
         "LICENSE",
+        "NOTICE",
+        "depth_anything_ros/report/assets/three.LICENSE",
     ):
         assert needed in names
     assert ".so" not in names.replace(".source", "")
