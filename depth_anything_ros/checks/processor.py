@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from depth_anything_ros.checks.control_groups import ControlGroups
 
 TOLD = (
     *("sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni"),
@@ -30,8 +30,9 @@ class Processor:
     """Bytes that are available now, to the machine and to the container."""
 
 
-def this_processor(cgroup: Path = Path("/sys/fs/cgroup")) -> Processor:
-    """cgroup: where the limits of this process's container are (version 2)."""
+def this_processor(groups: ControlGroups | None = None) -> Processor:
+    """groups: of this process, None to look."""
+    groups = groups or ControlGroups()
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     name = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
     features = re.search(r"^(?:flags|Features)\s*: (.+)$", text, re.MULTILINE)
@@ -41,26 +42,6 @@ def this_processor(cgroup: Path = Path("/sys/fs/cgroup")) -> Processor:
         name=name.group(1) if name else platform.machine(),
         features=tuple(feature for feature in TOLD if feature in present),
         cores=os.cpu_count() or 1,
-        allowed=min(len(os.sched_getaffinity(0)), _quota(cgroup)),
-        memory=min(int(available.group(1)) * 1024 if available else 0, _left(cgroup)),
+        allowed=min(len(os.sched_getaffinity(0)), groups.processors()),
+        memory=min(int(available.group(1)) * 1024 if available else 0, groups.memory()),
     )
-
-
-def _quota(cgroup: Path) -> int:
-    """Cores, rounded up as the engine does: a thread more is better than a core that idles."""
-    quota, period = (*_words(cgroup / "cpu.max"), "max", "max")[:2]
-    return math.ceil(int(quota) / int(period)) if quota.isdecimal() and period.isdecimal() else sys.maxsize
-
-
-def _left(cgroup: Path) -> int:
-    """Bytes."""
-    most, used = ((*_words(cgroup / f"memory.{name}"), "max")[0] for name in ("max", "current"))
-    return max(0, int(most) - int(used)) if most.isdecimal() and used.isdecimal() else sys.maxsize
-
-
-def _words(path: Path) -> list[str]:
-    """Of a file of the kernel; none where there are no such limits."""
-    try:
-        return path.read_text(encoding="ascii").split()
-    except OSError:
-        return []

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from depth_anything_ros.checks import packages
+from depth_anything_ros.checks.control_groups import ControlGroups
 from depth_anything_ros.checks.packages import PACKAGES, Found, Package, find_package
 from depth_anything_ros.checks.processor import this_processor
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
@@ -60,14 +61,11 @@ def test_processor() -> None:
 
 
 def test_limits_of_a_container(tmp_path: Path) -> None:
-    plain = this_processor(tmp_path)
+    plain = this_processor(ControlGroups(tmp_path, tmp_path / "none"))
     assert plain.allowed == len(os.sched_getaffinity(0)) and plain.memory > 1 << 20
-    for name, text in {"cpu.max": "max 100000", "memory.max": "max", "memory.current": "1000"}.items():
+    for name, text in {"cpu.max": "50000 100000", "memory.max": "1048576", "memory.current": "1000"}.items():
         (tmp_path / name).write_text(text + "\n")
-    assert this_processor(tmp_path).allowed == plain.allowed
-    for name, text in {"cpu.max": "50000 100000", "memory.max": "1048576"}.items():
-        (tmp_path / name).write_text(text + "\n")
-    limited = this_processor(tmp_path)
+    limited = this_processor(ControlGroups(tmp_path, tmp_path / "none"))
     assert (limited.allowed, limited.memory, limited.cores) == (1, 1048576 - 1000, plain.cores)
 
 
