@@ -109,6 +109,7 @@ def mark_sky(depth: Float32Array, mask: UInt8Array, policy: str, farthest: float
 def to_millimetres(depth: Float32Array) -> UInt16Array:
     """float32 [H, W] metres to uint16 millimetres, nearest; 0 where depth is invalid, sky, or beyond 65.535 m (never wrapped)."""
     with np.errstate(invalid="ignore", over="ignore"):
-        scaled = np.rint(depth.astype(np.float64) * 1000.0)
-        fits = (scaled >= 0.0) & (scaled <= 65535.0)
-    return np.where(fits, scaled, 0.0).astype(np.uint16)
+        scaled: Float32Array = depth * np.float32(1000.0)  # off by 0.004 mm at most
+        np.rint(scaled, out=scaled)
+        scaled[~((scaled >= 0.0) & (scaled <= 65535.0))] = 0.0
+    return scaled.astype(np.uint16)
