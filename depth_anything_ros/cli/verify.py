@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import ModelError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture, truth = read_motorcycle()
     options = {"metric_model": arguments.metric_model, "resolution": arguments.resolution, "threads": arguments.threads}
     with Engine.load(arguments.model, **options) as engine:
-        prediction = engine.infer(picture, intrinsics=SCENE)
+        prediction = interruptible(engine, lambda: engine.infer(picture, intrinsics=SCENE))
         print(f"{engine.info.checkpoint}: {prediction.kind.value} at {prediction.width}x{prediction.height}")
     verdict = assess(prediction, truth)
     print(f"  {'':<34} {'AbsRel':>7}  within {RATIO:g}")

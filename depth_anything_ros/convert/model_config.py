@@ -20,6 +20,18 @@ _REQUIRED = {"architecture", "checkpoint_name"} | {field.name for field in datac
 _OPTIONAL = {"depth_kind", "license"} | (_SIZE_FIELDS - _REQUIRED)
 
 
+_RANGES = {
+    "embed_dim": (16, 8192),
+    "depth": (1, 256),
+    "num_heads": (1, 256),
+    "alt_start": (-1, 256),
+    "mlp_hidden": (8, 65536),
+    "head_features": (8, 4096),
+    "resize_target": (14, 4096),
+    "pos_embed_grid": (1, 1024),
+}
+"""What the engine takes."""
+
 Networks = tuple[HyperParameters, ...]
 """Of one checkpoint: one, or the two of a nested one."""
 _NAMES = {name: (name,) for name in OFFICIAL_MODELS} | OFFICIAL_PAIRS
@@ -57,7 +69,7 @@ def from_config(path: Path) -> Networks:
     name = config.get("model_name")
     if not isinstance(name, str) or name not in _NAMES:
         raise ConversionError(
-            "convert.checkpoint", f"{path} has model_name {name!r} and no hyper_parameters; known names: {', '.join(_NAMES)}."
+            "convert.checkpoint", f"{path} has model_name {name!r} and no hyper_parameters; name the model (--model): {', '.join(_NAMES)}."
         )
     return named(name)
 
@@ -89,11 +101,12 @@ class _Custom:
         values = {name: self._number_or_list(name) for name in self._given if name in _SIZE_FIELDS and name != "ffn_type"}
         size = Size(**values, ffn_type=ffn_type)
         heads, features = size.num_heads, size.head_features
+        width = size.embed_dim // heads
         self._require(
-            size.embed_dim % heads == 0 and size.embed_dim // heads % 8 == 0, "embed_dim", "must be num_heads times 8, 16, 24, ..."
+            size.embed_dim % heads == 0 and width % 16 == 0 and width <= 512, "embed_dim", "must be num_heads times 16, 32, ... 512"
         )
         self._require(features % 8 == 0, "head_features", "must be a multiple of 8")
-        self._require(all(width % 4 == 0 for width in size.head_out_channels), "head_out_channels", "must be multiples of 4")
+        self._require(all(width % 4 == 0 < width for width in size.head_out_channels), "head_out_channels", "must be multiples of 4")
         ascending = tuple(sorted(set(size.out_layers))) == size.out_layers and size.out_layers[-1] < size.depth
         self._require(ascending, "out_layers", f"must ascend and stay below the depth of {size.depth}")
         any_view = self._given["architecture"] == "any_view"
@@ -105,11 +118,11 @@ class _Custom:
     def _number_or_list(self, name: str) -> int | tuple[int, ...]:
         value = self._given[name]
         if name in ("out_layers", "head_out_channels"):
-            is_four = isinstance(value, list) and len(value) == 4 and all(type(item) is int and 0 <= item < 2**16 for item in value)
+            is_four = isinstance(value, list) and len(value) == 4 and all(type(item) is int and 0 <= item <= 16384 for item in value)
             self._require(is_four, name, "must be four whole numbers")
             return tuple(value)
-        lowest = -1 if name == "alt_start" else 1
-        self._require(type(value) is int and lowest <= value < 2**16, name, "must be a whole number, 1 or more")
+        low, high = _RANGES[name]
+        self._require(type(value) is int and low <= value <= high, name, f"must be a whole number from {low} to {high}")
         return int(value)
 
     def _require(self, good: bool, name: str, rule: str) -> None:

@@ -163,6 +163,11 @@ def test_unknown_type_is_refused(tmp_path):
     ("changes", "text"),
     [
         ({"embed_dim": 130}, "embed_dim 130"),
+        ({"embed_dim": 48}, "embed_dim 48"),  # heads of 24, which the engine refuses
+        ({"resize_target": 7}, "from 14 to 4096"),
+        ({"resize_target": 5000}, "from 14 to 4096"),
+        ({"pos_embed_grid": 2000}, "pos_embed_grid 2000"),
+        ({"head_out_channels": [0, 24, 32, 48]}, "head_out_channels"),
         ({"num_heads": 0}, "num_heads 0"),
         ({"num_heads": True}, "num_heads True"),
         ({"depth": 10**9}, "depth 1000000000"),
