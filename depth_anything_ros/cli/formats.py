@@ -63,10 +63,9 @@ def check_model(formats: Sequence[str], info: ModelInfo, focal: float) -> None:
         raise InputError("input.intrinsics", f"Format {min(points)}: {info.checkpoint} estimates no camera; give --focal.")
 
 
-def picture_files(stem: Path, formats: Sequence[str], pictures: Sequence[Path]) -> dict[str, Path]:
-    """Format to what it is written to for the picture `stem`. Raises OptionError where one of the given pictures lies."""
+def picture_files(stem: Path, formats: Sequence[str], given: Collection[str]) -> dict[str, Path]:
+    """Format to what it is written to for the picture `stem`. given: real paths of the pictures; OptionError where one of them lies."""
     files = {name: Path(f"{stem}{PICTURE_FILES[name]}") for name in formats}
-    given = set(map(os.path.realpath, pictures))
     for file in files.values():
         if os.path.realpath(file) in given:
             raise OptionError(

@@ -13,6 +13,7 @@ colmap-text. docs/exports.md tells what is in each. DA3METRIC needs --focal to g
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("option.range", f"--size {arguments.size} must be camera or network.")
     options = ProcessingOptions(depth_size=arguments.size)
     paths = find_pictures(arguments.images)
+    given = set(map(os.path.realpath, paths))
     make_folder(arguments.output)
     chosen = {name: getattr(arguments, name) for name in ("threads", "resolution", "metric_model", "exact")}
     with Engine.load(arguments.model, **chosen) as engine:
@@ -69,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress = Progress(sys.stderr if sys.stderr.isatty() and total > 1 else None)
         progress.begin(total, 0)
         for name, path, pixels in _pictures(paths):
-            files = picture_files(arguments.output / name, arguments.formats, paths)
+            files = picture_files(arguments.output / name, arguments.formats, given)
             height, width = pixels.shape[:2]
             camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
             frame = Frame(pixels, False, camera, 0, "")
