@@ -105,12 +105,15 @@ def pixels_of(image: Any) -> tuple[UInt8Array, bool]:
 
 
 def _by_cv_bridge(image: Any, refusal: InputError) -> UInt8Array:
-    """BGR by ROS's own converter. Raises the refusal where it is not installed or does not know the encoding either."""
+    """BGR by ROS's own converter. Raises the refusal where it is not installed or cannot convert the picture either.
+
+    It raises whatever comes of data that is not as it says, and, with a NumPy that it was not compiled for, ImportError or AttributeError.
+    """
     try:
         from cv_bridge import CvBridge, CvBridgeError
     except ImportError:
         raise refusal from None
     try:
         return np.asarray(CvBridge().imgmsg_to_cv2(image, "bgr8"), np.uint8)
-    except (CvBridgeError, ValueError) as error:
-        raise refusal from error
+    except (CvBridgeError, ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
+        raise InputError(refusal.code, f"{refusal} cv_bridge says: {type(error).__name__}, {error}.") from error
