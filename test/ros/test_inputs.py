@@ -217,9 +217,9 @@ def test_other_encodings_go_to_cv_bridge_where_it_is_installed(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "cv_bridge", SimpleNamespace(CvBridge=CvBridge, CvBridgeError=CvBridgeError))
     pixels, bgr = pixels_of(image_message(np.zeros((4, 6), np.uint8), 1, "nv24"))
     assert bgr and pixels.shape == (4, 6, 3) and (pixels == 7).all()
-    with pytest.raises(InputError, match="'foo' is not supported.*unknown"):
+    with pytest.raises(InputError, match=r"'foo' is not supported.*unknown"):
         pixels_of(image_message(np.zeros((4, 6), np.uint8), 1, "foo"))
-    with pytest.raises(InputError, match="'old' is not supported.*multiarray"):
+    with pytest.raises(InputError, match=r"'old' is not supported.*multiarray"):
         pixels_of(image_message(np.zeros((4, 6), np.uint8), 1, "old"))
     monkeypatch.setitem(sys.modules, "cv_bridge", None)
     with pytest.raises(InputError, match="'nv24' is not supported"):
