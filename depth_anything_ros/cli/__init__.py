@@ -1,6 +1,7 @@
 """The command ``depth-anything-ros``: one verb, one module with a docstring, `add_arguments(parser)` and `run(arguments) -> int`.
 
-Exit codes: 0 ok, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device, 130 interrupted, 141 nobody reads the output any more.
+Exit codes: 0 ok, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device; 130 interrupted, 141 nobody reads the output any more,
+143 SIGTERM.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from depth_anything_ros import __version__
+from depth_anything_ros.cli.stopping import terminable
 from depth_anything_ros.errors import DepthAnythingError, DeviceError, OptionError
 
 VERBS = (
@@ -55,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
     parsed = _parser().parse_args(arguments)
     try:
-        code = int(parsed.run(parsed))
+        with terminable():
+            code = int(parsed.run(parsed))
         sys.stdout.flush()
         return code
     except MemoryError:

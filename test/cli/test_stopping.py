@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +39,34 @@ def test_an_interrupt_cancels_the_engine() -> None:
     with pytest.raises(KeyboardInterrupt):
         interruptible(engine, engine.infer)
     assert engine.cancelled.is_set()
+
+
+UNFINISHED = """
+import sys, time
+from pathlib import Path
+from depth_anything_ros.cli import infer, main
+from depth_anything_ros.files import replacing
+
+def write(arguments):
+    with replacing(arguments.output) as partial:
+        partial.write_bytes(b"half")
+        print("writing", flush=True)
+        time.sleep(60)
+
+infer.run = write
+sys.exit(main(["infer", "a.png", "--model", "m", "-o", sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_an_end_from_outside_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    (tmp_path / "out").write_bytes(b"before")
+    command = [sys.executable, "-c", UNFINISHED, str(tmp_path / "out")]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"writing\n"
+    process.send_signal(number)
+    assert process.communicate(timeout=30) == (b"", b"") and process.returncode == code
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 
 def test_results_and_errors_come_through() -> None:
