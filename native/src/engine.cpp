@@ -191,6 +191,8 @@ void Engine::Impl::write_cameras(Plan& plan, const std::vector<KnownCamera>& cam
 
 std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictures, const InferOptions& wanted) {
     check_wanted(wanted, pictures.size());
+    network.file().check_unchanged();
+    if (metric) metric->file().check_unchanged();
     const double start = seconds();
     const Size size = common_size(pictures);
     const int views = static_cast<int>(pictures.size()), patch = network.hparams().vit.patch_size;

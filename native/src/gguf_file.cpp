@@ -226,6 +226,13 @@ GgufFile::GgufFile(const std::string& path) : path_(path), file_(path) {
     }
 }
 
+void GgufFile::check_unchanged() const {
+    if (file_.changed()) {
+        throw Error("model.format",
+                    "Model file '" + path_ + "' was changed while it was in use; load it again, and replace files by renaming over them.");
+    }
+}
+
 const TensorEntry* GgufFile::find(const std::string& name) const {
     const auto found = tensors_.find(name);
     return found == tensors_.end() ? nullptr : &found->second;

@@ -23,6 +23,7 @@ class Descriptor {
     Descriptor(const Descriptor&) = delete;
     Descriptor& operator=(const Descriptor&) = delete;
     int get() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); }
 
   private:
     int fd_;
@@ -32,7 +33,7 @@ class Descriptor {
 
 MappedFile::MappedFile(const std::string& path) {
     // O_NONBLOCK: opening a FIFO must not wait for a writer.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) {
         throw Error("model.missing", "Model file '" + path + "' cannot be opened: " + std::strerror(errno) + ".");
     }
@@ -53,10 +54,20 @@ MappedFile::MappedFile(const std::string& path) {
         throw Error("model.missing", "Model file '" + path + "' cannot be mapped: " + std::strerror(errno) + ".");
     }
     data_ = static_cast<const std::uint8_t*>(memory);
+    modified_ = status.st_mtim;
+    file_ = file.release();
 }
 
 MappedFile::~MappedFile() {
     if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+    if (file_ >= 0) ::close(file_);
+}
+
+bool MappedFile::changed() const {
+    struct stat status = {};
+    if (::fstat(file_, &status) != 0) return true;
+    return static_cast<std::size_t>(status.st_size) != size_ || status.st_mtim.tv_sec != modified_.tv_sec ||
+           status.st_mtim.tv_nsec != modified_.tv_nsec;
 }
 
 }  // namespace da

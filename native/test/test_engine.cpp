@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -266,6 +268,22 @@ TEST(engine, sizes_that_are_kept_do_not_use_up_the_memory_of_a_new_one) {
     while (!fits(*std::make_unique<da::Engine>(file.path(), options), Picture(504, 504))) options.memory_limit += options.memory_limit / 8;
     da::Engine engine(file.path(), options);  // has room for one plan of that size, and not for two
     for (const int height : {504, 490, 504, 476, 462}) CHECK(fits(engine, Picture(504, height)));
+}
+
+// The weights of a file that is cut are gone, and reading them would end the process; those of one that is written into are others.
+TEST(engine, a_file_that_is_changed_while_it_is_in_use) {
+    const Picture picture(64, 48);
+    const toy::File cut(toy::any_view()), touched(toy::any_view()), replaced(toy::any_view());
+    da::Engine first(cut.path(), threads(1)), second(touched.path(), threads(1)), third(replaced.path(), threads(1));
+    const std::vector<float> expected = first.infer(picture.view(), {}).depth.values;
+    CHECK(::truncate(cut.path().c_str(), 100) == 0);
+    const timespec later[2] = {{0, UTIME_OMIT}, {2'000'000'000, 0}};
+    CHECK(::utimensat(AT_FDCWD, touched.path().c_str(), later, 0) == 0);
+    for (da::Engine* engine : {&first, &second})
+        CHECK_CONTAINS(CHECK_ERROR("model.format", engine->infer(picture.view(), {})), "was changed while it was in use");
+    const toy::File other(toy::mono());
+    CHECK(::rename(other.path().c_str(), replaced.path().c_str()) == 0);
+    CHECK(third.infer(picture.view(), {}).depth.values == expected);
 }
 
 TEST(engine, sizes_that_cannot_be_processed) {
