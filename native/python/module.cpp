@@ -3,6 +3,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <memory>
+
 #include "depth_anything/engine.hpp"
 #include "ndarray.hpp"
 #include "quantize.hpp"
@@ -151,6 +153,14 @@ void register_options(py::module_& module) {
              py::arg("ray_pose"), py::arg("gaussians"), py::arg("seed"), py::arg("fill_sky"), py::arg("stages"), py::arg("cameras"));
 }
 
+// Ending threads and giving back a model's memory takes milliseconds.
+struct FreeWithoutGil {
+    void operator()(Engine* engine) const {
+        const py::gil_scoped_release release;
+        delete engine;
+    }
+};
+
 void register_engine(py::module_& module) {
     py::class_<EngineOptions>(module, "EngineOptions")
         .def(py::init([](int threads, const std::string& device, int resolution, int cached_sizes, std::uint64_t memory_limit,
@@ -168,7 +178,7 @@ void register_engine(py::module_& module) {
         .def_readonly("exact", &EngineOptions::exact)
         .def_readonly("instruction_set", &EngineOptions::instruction_set);
 
-    py::class_<Engine>(module, "NativeEngine")
+    py::class_<Engine, std::unique_ptr<Engine, FreeWithoutGil>>(module, "NativeEngine")
         .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"),
              py::call_guard<py::gil_scoped_release>())
         .def("info", [](const Engine& engine) { return info_dict(engine.info()); })

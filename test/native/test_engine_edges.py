@@ -64,6 +64,28 @@ def test_asking_for_parts_lets_other_threads_run(models):
     assert waited > 0.1 and longest < waited / 2, f"a pause of {longest:.3f} s while parts waited {waited:.3f} s"
 
 
+def interpreter_was_free_while_closing(path):
+    """Whether a thread that waits for the interpreter got it: nothing else gives it away in this time."""
+    loaded, gate, ran, usual = Engine.load(path, threads=64), threading.Lock(), [], sys.getswitchinterval()
+    gate.acquire()
+    waiting = threading.Thread(target=lambda: (gate.acquire(), ran.append(True)))
+    waiting.start()
+    sys.setswitchinterval(1000.0)
+    try:
+        gate.release()
+        loaded.close()
+        return bool(ran)
+    finally:
+        sys.setswitchinterval(usual)
+        waiting.join()
+
+
+def test_closing_lets_other_threads_run(models):
+    """Not each time: the other thread may be late."""
+    path = any_view_model(models)
+    assert any(interpreter_was_free_while_closing(path) for _ in range(50))
+
+
 FORK = """
 import os, sys, time
 import numpy as np
