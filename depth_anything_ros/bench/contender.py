@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("height", type=int)
     parser.add_argument("threads", type=int)
     parser.add_argument("resolution", type=int)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--instruction-set", default="")
     args = parser.parse_args()
@@ -80,10 +81,15 @@ def main() -> None:
     pixels = picture(args.width, args.height)
     wanted = Wanted(confidence=True, sky=True, pose=False)
     start = time.perf_counter()
-    options = {"threads": args.threads, "resolution": args.resolution, "exact": args.exact}
+    options = {"threads": args.threads, "resolution": args.resolution, "device": args.device, "exact": args.exact}
     with Engine.load(args.model, **options, instruction_set=args.instruction_set) as engine:
         loaded = time.perf_counter() - start
-        facts = {"ggml": _native.ggml_version, "kernels": engine.info.instruction_set, "load_ms": f"{1e3 * loaded:.0f}"}
+        facts = {
+            "device": engine.info.device,
+            "ggml": _native.ggml_version,
+            "kernels": engine.info.instruction_set,
+            "load_ms": f"{1e3 * loaded:.0f}",
+        }
         serve(facts, lambda: engine.infer(pixels, wanted=wanted, fill_sky=False).depth)
 
 

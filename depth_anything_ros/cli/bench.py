@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--instruction-set", default="", metavar="NAME", help="of this engine, such as avx2 (default: the best one of the machine)"
     )
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="of this engine's race: cpu (default), ggml, cuda, vulkan")
     parser.add_argument("--against", default="", help="of an official --model: torch, torch-full, onnxruntime, openvino; comma separated")
     parser.add_argument("--beside-busy", action="store_true", help="race again beside a process that keeps one core busy")
     parser.add_argument("--study", default="", help="instead of the race, comma separated: parts, growth, load, around")
@@ -80,11 +81,11 @@ def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -
 
     numbers = [str(extent) for extent in size]
     model = _model_file(args.model, folder)
-    resolution = str(resolution_at(model, size, instruction_set=args.instruction_set))
+    resolution = str(resolution_at(model, size, instruction_set=args.instruction_set, device=args.device))
     contenders = []
     for threads in _threads(args.threads):
         engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads), resolution]
-        engine += ["--exact"] if args.exact else []
+        engine += ["--device", args.device, *(["--exact"] if args.exact else [])]
         engine += ["--instruction-set", args.instruction_set] if args.instruction_set else []
         contenders.append(Contender("this engine", threads, engine))
         for rival in filter(None, args.against.split(",")):

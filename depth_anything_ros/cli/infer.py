@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli import network
 from depth_anything_ros.cli.formats import PICTURE_FILES, check_formats, check_model, picture_files
 from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
@@ -38,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--focal", type=float, default=0.0, metavar="PX", help="focal length of the pictures in pixels")
     parser.add_argument("--size", default="camera", help="size of the maps: camera (that of the picture, default) or network")
-    parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the picture as the network sees it")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes the cores that may be used")
+    network.add_arguments(parser)
     parser.add_argument("--exact", action="store_true", help="compute quantised files in floats too, which takes longer")
 
 
@@ -48,7 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.engine import Engine
     from depth_anything_ros.files import VIDEO_SUFFIXES, count_pictures, find_pictures, make_folder
     from depth_anything_ros.geometry import centred_intrinsics
-    from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.pipeline import ProcessingOptions, process
     from depth_anything_ros.progress import Progress
     from depth_anything_ros.types import Frame
@@ -62,11 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     paths = find_pictures(arguments.images)
     given = set(map(os.path.realpath, paths))
     make_folder(arguments.output)
-    chosen = {name: getattr(arguments, name) for name in ("threads", "resolution", "metric_model", "exact")}
+    chosen = {"metric_model": arguments.metric_model, "exact": arguments.exact, **network.options(arguments)}
     with Engine.load(arguments.model, **chosen) as engine:
         check_model(arguments.formats, engine.info, arguments.focal)
-        if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
-            print(doubt, flush=True)
+        network.introduce(engine)
         total = sum(count_pictures(path) for path in paths)
         progress = Progress(sys.stderr if sys.stderr.isatty() and total > 1 else None)
         progress.begin(total, 0)

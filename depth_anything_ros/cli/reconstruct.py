@@ -20,6 +20,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli import network
 from depth_anything_ros.cli.formats import SCENE_FILES, check_formats
 from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
@@ -46,8 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ray-pose", action="store_true", help="cameras from the rays of all pixels (models converted with --with-aux)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random choices of --ray-pose and --cameras (default 0)")
-    parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the pictures as the network sees them")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes the cores that may be used")
+    network.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.export.cameras import read_cameras
     from depth_anything_ros.export.views import unit_of, view_of
     from depth_anything_ros.files import VIDEO_SUFFIXES, make_folder
-    from depth_anything_ros.models.checkpoint_facts import doubt_of
     from depth_anything_ros.scenes import read_scene
     from depth_anything_ros.types import Frame, Wanted
 
@@ -65,13 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
     pictures = read_scene(arguments.pictures, arguments.frames)
     cameras = read_cameras(arguments.cameras, list(pictures)) if arguments.cameras else []
-    sizes = {"threads": arguments.threads, "resolution": arguments.resolution}
-    with Engine.load(arguments.model, metric_model=arguments.metric_model or "", **sizes) as engine:
+    with Engine.load(arguments.model, metric_model=arguments.metric_model or "", **network.options(arguments)) as engine:
         _check(engine, pictures, arguments.formats)
-        if doubt := doubt_of(engine.info.checkpoint, engine.info.license):
-            print(doubt, flush=True)
+        network.introduce(engine)
         make_folder(arguments.output)
-        print(f"{len(pictures)} pictures of {engine.info.checkpoint} ...", flush=True)
+        print(f"{len(pictures)} pictures ...", flush=True)
         how = {"wanted": Wanted(gaussians="gaussians" in arguments.formats), "ray_pose": arguments.ray_pose, "seed": arguments.seed}
         predictions = interruptible(engine, lambda: engine.infer_views(list(pictures.values()), cameras=cameras, **how))
     if lost := [name for name, one in zip(pictures, predictions) if one.extrinsics is None]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli import network
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import ModelError
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="name of a fetched model (verb models), or GGUF file")
     parser.add_argument("--metric-model", default="", metavar="M", help="the metric half of a pair, name or file")
-    parser.add_argument("--resolution", type=int, default=0, metavar="PX", help="long side of the picture as the network sees it")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes the cores that may be used")
+    network.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,10 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     _check_sum(arguments.model)
     picture, truth = read_motorcycle()
-    options = {"metric_model": arguments.metric_model, "resolution": arguments.resolution, "threads": arguments.threads}
-    with Engine.load(arguments.model, **options) as engine:
+    with Engine.load(arguments.model, metric_model=arguments.metric_model, **network.options(arguments)) as engine:
+        network.introduce(engine)
         prediction = interruptible(engine, lambda: engine.infer(picture, intrinsics=SCENE))
-        print(f"{engine.info.checkpoint}: {prediction.kind.value} at {prediction.width}x{prediction.height}")
+        print(f"{prediction.kind.value} at {prediction.width}x{prediction.height}")
     verdict = assess(prediction, truth)
     print(f"  {'':<34} {'AbsRel':>7}  within {RATIO:g}")
     _show("after the best fit", verdict.fitted)

@@ -77,7 +77,7 @@ def test_whole_run(tmp_path, capsys):
     size = ["--size", "42x28", "--threads", "1,2", "--rounds", "2"]
     assert main(["bench", "--model", str(model), *size, "--instruction-set", plainest]) == 0
     output = capsys.readouterr().out
-    assert output.count(f"kernels {plainest}") == 2
+    assert output.count(f"kernels {plainest}") == output.count("device cpu") == 2
     assert len(re.findall(r"^this engine +[12] +[\d.]+ +[\d.]+ +[\d.]+ +1\.000 +\d+ +- +\d/2$", output, re.MULTILINE)) == 2
 
 
@@ -108,7 +108,10 @@ def test_v2_runs_at_the_size_that_is_printed(tmp_path, capsys, monkeypatch):
     assert resolution_at(model, (42, 28)) == 28
 
 
-def test_a_model_that_is_missing_is_an_error_of_the_model(capsys):
+@pytest.mark.native
+def test_a_model_or_device_that_is_missing_is_an_error_of_its_own(capsys):
+    assert main(["bench", "--model", "nano", "--device", "abacus"]) == 5
+    assert "abacus" in capsys.readouterr().err
     for options in ([], ["--study", "load"]):
         assert main(["bench", "--model", "absent.gguf", *options]) == 3
         assert "absent.gguf" in capsys.readouterr().err

@@ -169,6 +169,16 @@ def test_mistakes_are_named(tmp_path: Path, picture: Path, arguments: list[str],
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_the_device_is_chosen_and_told(tmp_path: Path, picture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = any_view_model(tmp_path)
+    for device, said in {"cpu": "on cpu, kernels ", "ggml": "on ggml\n", "abacus,cpu": "on cpu, kernels "}.items():
+        for verb in ("infer", "reconstruct"):
+            assert main([verb, str(picture), "--model", str(model), "-o", str(tmp_path / "out"), "--device", device, "--threads", "1"]) == 0
+            assert f"seeded-any-view {said}" in capsys.readouterr().out
+    assert infer(picture, "--model", model, "-o", tmp_path / "out", "--device", "abacus") == 5
+    assert "abacus" in capsys.readouterr().err
+
+
 def test_damaged_picture_and_missing_model(tmp_path: Path, picture: Path) -> None:
     (tmp_path / "cut.png").write_bytes(picture.read_bytes()[:30])
     assert infer(tmp_path / "cut.png", "--model", any_view_model(tmp_path), "-o", tmp_path / "out") == 4
