@@ -28,6 +28,9 @@ from depth_anything_ros.errors import OptionError
 if TYPE_CHECKING:
     from depth_anything_ros.types import UInt8Array
 
+_NEARLY_ALL = 0.9
+"""Part of the pictures that a video says it has; what it says is an estimate."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("images", nargs="+", metavar="PATH", help="pictures and videos: files, folders of pictures, or patterns")
@@ -85,14 +88,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _pictures(paths: list[Path]) -> Iterator[tuple[str, Path, UInt8Array]]:
     """A name, the file and the pixels of every picture; equal names are numbered."""
-    from depth_anything_ros.files import read_pictures
+    from depth_anything_ros.files import count_pictures, read_pictures
 
     taken: set[str] = set()
     for path in paths:
+        read = 0
         for wanted, pixels in read_pictures(path):
+            read += 1
             name, number = wanted, 1
             while name in taken:
                 number += 1
                 name = f"{wanted}_{number}"
             taken.add(name)
             yield name, path, pixels
+        if read < _NEARLY_ALL * (said := count_pictures(path)):
+            print(f"{path}: {read} pictures could be read, of about {said} that it says it has; it may be cut", file=sys.stderr)

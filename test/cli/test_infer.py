@@ -261,6 +261,20 @@ def test_every_picture_of_a_video(tmp_path: Path, photo: np.ndarray) -> None:
     assert infer(clip, "--model", model, "-o", tmp_path / "out") == 4
 
 
+def test_a_video_that_was_cut_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    clip, noise = tmp_path / "clip.avi", np.random.default_rng(0)
+    writer = cv2.VideoWriter(str(clip), cv2.VideoWriter_fourcc(*"MJPG"), 10.0, (64, 48))
+    for _ in range(8):
+        writer.write(noise.integers(0, 256, (48, 64, 3), dtype=np.uint8))
+    writer.release()
+    arguments = [clip, "--model", any_view_model(tmp_path), "-o", tmp_path / "out", "--formats", "pfm", "--threads", "1"]
+    assert infer(*arguments) == 0
+    assert "could be read" not in capfd.readouterr().err
+    clip.write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
+    assert infer(*arguments) == 0
+    assert "pictures could be read, of about 8" in capfd.readouterr().err
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
