@@ -1,6 +1,7 @@
 """Turn an official checkpoint into a GGUF file.
 
     depth-anything-ros convert FOLDER da3-small.gguf                           # model.safetensors and config.json
+    depth-anything-ros convert da3-large-1.1-official da3-large-1.1.gguf       # fetched with the verb models
     depth-anything-ros convert depth_anything_v2_vits.pth da2-small.gguf --model da2-small
 
 A nested checkpoint becomes two files, NAME-anyview.gguf and NAME-metric.gguf. PyTorch is not needed; nothing in a .pth file is executed.
@@ -15,7 +16,11 @@ from depth_anything_ros.cli.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", type=user_path, help="folder with model.safetensors and config.json, or a .safetensors or .pth file")
+    parser.add_argument(
+        "checkpoint",
+        type=user_path,
+        help="folder with model.safetensors and config.json, .safetensors or .pth file, or the name of a fetched one",
+    )
     parser.add_argument("output", type=user_path, help="GGUF file to write")
     parser.add_argument("--type", default="f32", help="storage of the large weights: f32 (default) or f16; the verb quantize knows more")
     parser.add_argument("--model", help="official model name, such as da3-small; default: from config.json, else from the tensor shapes")
@@ -27,13 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.convert.converter import convert
+    from depth_anything_ros.models.cache import default_folder, fetched, meant
     from depth_anything_ros.progress import Progress
 
+    checkpoint, model = arguments.checkpoint, arguments.model
+    known = meant(checkpoint)
+    if known is not None and known.converts_as:
+        checkpoint, model = fetched(known, default_folder()), model or known.converts_as
     written = convert(
-        arguments.checkpoint,
+        checkpoint,
         arguments.output,
         arguments.type,
-        arguments.model,
+        model,
         arguments.with_aux,
         arguments.with_pose_encoder,
         Progress(sys.stderr if sys.stderr.isatty() else None, "tensors", "a second"),

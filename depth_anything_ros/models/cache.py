@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 
 from depth_anything_ros.errors import ModelError
@@ -71,11 +70,10 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
         )
     found = fetched(known, folder or default_folder())
     if not known.is_gguf:
-        output = f"{known.name.removesuffix('-official')}.gguf"
         raise ModelError(
             "model.unsupported",
             f"Model {known.name} is an official checkpoint; make a model file of it: "
-            f"depth-anything-ros convert {shlex.quote(str(found))} {output} --model {known.converts_as}",
+            f"depth-anything-ros convert {known.name} {known.name.removesuffix('-official')}.gguf",
         )
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -109,16 +108,24 @@ def test_a_folder_called_like_a_model_is_not_taken_for_it(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if not model.is_gguf], ids=lambda model: model.name)
-def test_the_command_that_converts_a_checkpoint_is_complete(tmp_path, model):
-    folder = tmp_path / "with space" / model.name
+def test_a_fetched_checkpoint_is_converted_by_its_name(tmp_path, monkeypatch, capsys, model):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", model.name, "out.gguf"]) == 3
+    assert f"models fetch {model.name}" in capsys.readouterr().err
+    folder = default_folder() / model.name
     folder.mkdir(parents=True)
     for file in model.files:
         (folder / file.name).touch()
     with pytest.raises(ModelError) as refusal:
-        resolve_model(model.name, tmp_path / "with space")
-    verb, checkpoint, output, option, name = shlex.split(str(refusal.value).partition("depth-anything-ros ")[2])
-    assert (verb, output, option) == ("convert", model.name.replace("-official", ".gguf"), "--model") and Path(checkpoint).exists()
-    assert named(name)[0].checkpoint_name == model.checkpoint
+        resolve_model(model.name)
+    verb, checkpoint, output = str(refusal.value).partition("depth-anything-ros ")[2].split()
+    taken = []
+    monkeypatch.setattr("depth_anything_ros.convert.converter.convert", lambda *arguments: taken.append(arguments) or {})
+    assert main([verb, checkpoint, output]) == 0
+    (found, written, _, name, *_), *_ = taken
+    assert Path(found) == (folder if len(model.files) > 1 else folder / model.files[0].name)
+    assert str(written) == model.name.replace("-official", ".gguf") and named(name)[0].checkpoint_name == model.checkpoint
 
 
 def test_a_user_without_a_home(monkeypatch):
