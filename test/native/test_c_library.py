@@ -54,6 +54,25 @@ def depth_by_program(program, model, picture, folder):
     return np.frombuffer(values, "<f4").reshape(height, width)[::-1]
 
 
+def test_licences_are_installed(prefix):
+    folder = prefix / "share" / "licenses" / "depth_anything"
+    assert [path.read_bytes() for path in (folder / "LICENSE", folder / "NOTICE")] == [
+        (ROOT / name).read_bytes() for name in ("LICENSE", "NOTICE")
+    ]
+
+
+@pytest.mark.parametrize("backend", ["ggml::ggml-vulkan", "ggml::ggml-cuda"])
+def test_with_a_gpu_there_is_no_static_library(tmp_path, backend):
+    """It would lack the GPU's runtime, and no program could be linked with it."""
+    (tmp_path / "gpu.cmake").write_text(f"add_library({backend} INTERFACE IMPORTED)\n")
+    ggml = ROOT / ".local" / "ggml" / "lib" / "cmake" / "ggml"
+    found = [f"-Dggml_DIR={ggml}"] if ggml.is_dir() else []
+    told = run("cmake", "-S", ROOT / "native", "-B", tmp_path / "build", "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=ON", *found,
+               f"-DCMAKE_PROJECT_depth_anything_INCLUDE={tmp_path / 'gpu.cmake'}")  # fmt: skip
+    targets = run("ninja", "-C", tmp_path / "build", "-t", "targets", "all")
+    assert "shared only" in told and "libdepth_anything.so:" in targets and "libdepth_anything.a:" not in targets
+
+
 @pytest.mark.parametrize("static", ["OFF", "ON"])
 def test_example_on_the_installed_package_gives_the_depth_of_python(prefix, model, photo, tmp_path, static):
     run("cmake", "-S", ROOT / "native" / "example", "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DSTATIC={static}")
