@@ -270,6 +270,24 @@ TEST(engine, sizes_that_are_kept_do_not_use_up_the_memory_of_a_new_one) {
     for (const int height : {504, 490, 504, 476, 462}) CHECK(fits(engine, Picture(504, height)));
 }
 
+// A damaged weight must not become a depth that looks right: what is no number stays so through activations, softmax and filtering.
+TEST(engine, what_is_no_number_in_a_network_is_none_in_its_depth) {
+    const Picture picture(64, 48);
+    for (const char* name : {"vit.patch_embed.bias", "vit.blk.1.attn_qkv.bias", "vit.blk.2.norm2.weight", "vit.blk.3.mlp_fc1.bias",
+                             "head.proj.0.bias", "head.scratch.rn1.rc2.c1.bias", "head.scratch.out1.bias", "head.scratch.out2a.bias"}) {
+        toy::Model model = toy::any_view();
+        model.tensor(name).values[0] = NAN;
+        const toy::File file(model);
+        for (const da::kernels::KernelSet* set : da::kernels::usable_kernel_sets()) {
+            da::EngineOptions options = threads(1);
+            options.instruction_set = set->name;
+            const std::vector<float> depth = da::Engine(file.path(), options).infer(picture.view(), {}).depth.values;
+            check::named(std::string(name) + ", " + set->name,
+                         [&] { CHECK(std::any_of(depth.begin(), depth.end(), [](float value) { return std::isnan(value); })); });
+        }
+    }
+}
+
 // The weights of a file that is cut are gone, and reading them would end the process; those of one that is written into are others.
 TEST(engine, a_file_that_is_changed_while_it_is_in_use) {
     const Picture picture(64, 48);

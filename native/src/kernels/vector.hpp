@@ -36,9 +36,13 @@ inline void store_some(float* target, const Vector& value, int count) {
     for (int i = 0; i < count; ++i) target[i] = value[i];
 }
 
+// `floor` where the value is less; what is no number stays so.
+inline Vector no_less(const Vector& value, const Vector& floor) {
+    return value < floor ? floor : value;
+}
+
 inline Vector relu(const Vector& value) {
-    const Vector zero{};
-    return value > zero ? value : zero;
+    return no_less(value, Vector{});
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -15,11 +15,11 @@ inline Vector largest(const Vector& a, const Vector& b) {
     return a > b ? a : b;
 }
 
-// exp(x) for x from -87 to 87; smaller ones give exp(-87), which is nothing beside 1.
+// exp(x) for x from -87 to 87; smaller ones give exp(-87), which is nothing beside 1, and what is no number stays so.
 inline Vector exp(Vector x) {
     constexpr float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     constexpr float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, which then stands in the low bits
-    x = largest(x, broadcast(-87.0f));
+    x = no_less(x, broadcast(-87.0f));
     const Vector shifted = x * log2_e + rounder;
     const Vector whole = shifted - rounder;
     const Vector r = (x - whole * ln2_high) - whole * ln2_low;

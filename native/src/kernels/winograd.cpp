@@ -74,8 +74,7 @@ void transform_windows(const WindowRows& rows, bool relu_input, float* target, s
     for (int v = 0; v < kWindowVectors; ++v) {
         Vector d[kWindow], transformed[kWindow];
         for (int i = 0; i < kWindow; ++i) {
-            const Vector value = load(rows[i] + v * kLanes);
-            d[i] = value > floor ? value : floor;
+            d[i] = no_less(load(rows[i] + v * kLanes), floor);
         }
         transform_window(d, transformed);
         for (int i = 0; i < kWindow; ++i) columns[i][v] = transformed[i];
