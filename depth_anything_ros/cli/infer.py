@@ -3,7 +3,8 @@
     depth-anything-ros infer photo.jpg --model da3-small -o out
     depth-anything-ros infer 'holiday/*.jpg' clip.mp4 --model da3metric-large --focal 1100 --formats mm color -o out
 
-A folder stands for the pictures in it, a video for each of its pictures (clip_000000, clip_000001, ...).
+A folder stands for the pictures in it, a video for each of its pictures (clip_000000, clip_000001, ...). Of several files those that cannot
+be read are named, the others are done; the exit code is 4 then.
 
 Formats: color (PNG for people), npz (all maps with their unit), pfm (depth as float), mm (16-bit PNG in millimetres, 0 invalid; only where
 the depth is in metres), pose (JSON: the camera as the model sees it). For other programs, as points with their camera: glb, ply, colmap,
@@ -15,21 +16,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli import network
 from depth_anything_ros.cli.formats import PICTURE_FILES, check_formats, check_model, picture_files
 from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import OptionError
-
-if TYPE_CHECKING:
-    from depth_anything_ros.types import UInt8Array
-
-_NEARLY_ALL = 0.9
-"""Part of the pictures that a video says it has; what it says is an estimate."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from depth_anything_ros.cli.pictures import pictures_of
     from depth_anything_ros.cli.results import write_results
     from depth_anything_ros.engine import Engine
     from depth_anything_ros.files import VIDEO_SUFFIXES, count_pictures, find_pictures, make_folder
@@ -71,35 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
         total = sum(count_pictures(path) for path in paths)
         progress = Progress(sys.stderr if sys.stderr.isatty() and total > 1 else None)
         progress.begin(total, 0)
-        for name, path, pixels in _pictures(paths):
-            files = picture_files(arguments.output / name, arguments.formats, given)
-            height, width = pixels.shape[:2]
-            camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
-            frame = Frame(pixels, False, camera, 0, "")
-            products = interruptible(engine, lambda frame=frame: process(frame, engine, options))
-            write_results(files, products, f"{name}.png" if path.suffix.lower() in VIDEO_SUFFIXES else path.name)
-            progress.clear()
-            unit = "metres" if products.metric else products.prediction.kind.value
-            print(f"{path} -> {name}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
-            progress.advance(1)
-        progress.end()
+        try:
+            for name, path, pixels in pictures_of(paths):
+                files = picture_files(arguments.output / name, arguments.formats, given)
+                height, width = pixels.shape[:2]
+                camera = centred_intrinsics(arguments.focal, width, height) if arguments.focal else None
+                frame = Frame(pixels, False, camera, 0, "")
+                products = interruptible(engine, lambda frame=frame: process(frame, engine, options))
+                write_results(files, products, f"{name}.png" if path.suffix.lower() in VIDEO_SUFFIXES else path.name)
+                progress.clear()
+                unit = "metres" if products.metric else products.prediction.kind.value
+                print(f"{path} -> {name}: {width}x{height}, {unit}, {products.timings['infer'] * 1e3:.0f} ms", flush=True)
+                progress.advance(1)
+        finally:
+            progress.end()
     return 0
-
-
-def _pictures(paths: list[Path]) -> Iterator[tuple[str, Path, UInt8Array]]:
-    """A name, the file and the pixels of every picture; equal names are numbered."""
-    from depth_anything_ros.files import count_pictures, read_pictures
-
-    taken: set[str] = set()
-    for path in paths:
-        read = 0
-        for wanted, pixels in read_pictures(path):
-            read += 1
-            name, number = wanted, 1
-            while name in taken:
-                number += 1
-                name = f"{wanted}_{number}"
-            taken.add(name)
-            yield name, path, pixels
-        if read < _NEARLY_ALL * (said := count_pictures(path)):
-            print(f"{path}: {read} pictures could be read, of about {said} that it says it has; it may be cut", file=sys.stderr)

@@ -185,6 +185,19 @@ def test_damaged_picture_and_missing_model(tmp_path: Path, picture: Path) -> Non
     assert infer(picture, "--model", tmp_path / "none.gguf", "-o", tmp_path / "out") == 3
 
 
+def test_one_damaged_picture_does_not_cost_the_others_their_depth(
+    tmp_path: Path, picture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for name in ("a.png", "b.png", "c.png"):
+        (folder / name).write_bytes(picture.read_bytes()[: 60 if name == "b.png" else None])
+    assert infer(folder, "--model", any_view_model(tmp_path), "-o", tmp_path / "out", "--formats", "pfm") == 4
+    refused, summary = capsys.readouterr().err.splitlines()
+    assert refused.startswith("refused: ") and "b.png" in refused and "1 of 3 files" in summary
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.pfm", "c.pfm"]
+
+
 def test_info_tells_what_the_model_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = metric_model(tmp_path)
     assert main(["info", str(model), "--json"]) == 0
@@ -290,9 +303,12 @@ def test_many_pictures_show_a_bar_on_a_terminal_alone(
         assert infer(picture, *arguments) == 0
         assert terminal.getvalue() == ""
         assert infer(picture, picture, picture, *arguments) == 0
-    lines = terminal.getvalue().split("\r")
+        lines = terminal.getvalue().split("\r")
+        (tmp_path / "cut.png").write_bytes(picture.read_bytes()[:60])
+        assert infer(picture, tmp_path / "cut.png", *arguments) == 4
+    assert "\ndepth-anything-ros infer: 1 of 2 files" in terminal.getvalue(), "below the bar, not behind it"
     assert lines[-1].startswith("[########################] 3/3 frames") and lines[-1].endswith("\n")
-    assert capsys.readouterr().out.count(" -> ") == 4  # a line for each picture, which the bar leaves alone
+    assert capsys.readouterr().out.count(" -> ") == 5  # a line for each picture, which the bar leaves alone
     assert infer(picture, picture, *arguments) == 0
     assert capsys.readouterr().err == ""
 
