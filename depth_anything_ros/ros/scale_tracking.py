@@ -39,6 +39,8 @@ class ScaleTracking:
         self._remarks = LogThrottle(period=math.inf)
         self._of_frame: ScaleState | None = None
         """What the last frame said itself, see `state_of_frame`."""
+        self._of_source = ""
+        """`scale.source` as that frame had it: it may be newer than the options that were last followed."""
         self._published: ScaleState | None = None
         self._frame_id = ""
         self._options: NodeOptions | None = None
@@ -103,6 +105,7 @@ class ScaleTracking:
     def note(self, products: Products, options: ProcessingOptions) -> None:
         """What has come of a frame with the options that it had."""
         self._frame_id = products.frame.frame_id
+        self._of_source = options.scale_source
         self._of_frame = state_of_frame(products, options, watched=self._tracker is not None)
 
     # any thread
@@ -137,7 +140,9 @@ class ScaleTracking:
         return self._options is None or told(self._options) != told(options)
 
     def _begin(self, options: NodeOptions) -> None:
-        self._options, self._of_frame = options, None
+        self._options = options
+        if self._of_source != options.processing.scale_source:
+            self._of_frame = None
         temporal = options.temporal
         self._steadier = DepthSteadier(temporal) if temporal.scale or temporal.depth else None
         source, readings = chosen_source(options, self._transforms.open, self._background)

@@ -36,8 +36,12 @@ class Busy:
 
 def test_an_interrupt_cancels_the_engine() -> None:
     engine = Busy()
-    with pytest.raises(KeyboardInterrupt):
-        interruptible(engine, engine.infer)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit a SIGINT that is ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interruptible(engine, engine.infer)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert engine.cancelled.is_set()
 
 
