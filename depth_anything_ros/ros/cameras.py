@@ -84,6 +84,10 @@ class Cameras:
         for stream in self._streams:
             stream.take_snapshot(snapshot)
 
+    def introduce(self) -> None:
+        for stream in self._streams:
+            stream.introduce()
+
     def statuses(self, node_name: str) -> list[DiagnosticStatus]:
         return [status for stream in self._streams for status in stream.statuses(node_name)]
 

@@ -139,6 +139,7 @@ class DepthNode(LifecycleNode):
             if self._background is not None:
                 self._background.start()
             self._cameras.start()
+            self._cameras.introduce()
             self._active = True
 
     def _deactivate(self) -> None:

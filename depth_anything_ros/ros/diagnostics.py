@@ -17,7 +17,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.types import ModelInfo
 
-_OUTDATED = 5.0
+OUTDATED = 5.0
 """Seconds after which a rejected or failed frame no longer colours the health, and without a picture after which that does."""
 
 
@@ -80,6 +80,11 @@ class Health:
         with self._lock:
             self.calibration, self.calibration_problem = source, problem
 
+    def silence(self) -> float:
+        """Seconds without a picture, as far as the camera is subscribed."""
+        with self._lock:
+            return time.monotonic() - self._heard_at
+
     def counts(self) -> dict[str, int]:
         """Of frames, by what became of them; with those that the engine room dropped they add up to `received`."""
         with self._lock:
@@ -113,16 +118,16 @@ class Health:
         return _status(name, hardware, level, message, values)
 
     def _judged(self, now: float, subscribed: bool, expiring: bool) -> tuple[bytes, str]:
-        if now - self._trouble_at < _OUTDATED:
+        if now - self._trouble_at < OUTDATED:
             return self._trouble_level, self.trouble
         if not subscribed:
             self._heard_at = self._done_at = now
             return DiagnosticStatus.OK, "idle: no output has a subscriber"
         if not self.received:
             return DiagnosticStatus.WARN, "no picture has come yet"
-        if now - self._heard_at > _OUTDATED:
+        if now - self._heard_at > OUTDATED:
             return DiagnosticStatus.WARN, f"no picture has come for {now - self._heard_at:.0f} s"
-        if expiring and now - self._done_at > _OUTDATED:
+        if expiring and now - self._done_at > OUTDATED:
             return DiagnosticStatus.WARN, "every picture is older than max_age when its turn comes; compare the clocks of camera and node"
         if self.processed and self.calibration_problem:
             return DiagnosticStatus.WARN, self.calibration_problem

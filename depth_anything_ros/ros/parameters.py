@@ -174,9 +174,14 @@ def check_named(options: NodeOptions) -> None:
 
 
 def declare(node: Node) -> NodeOptions:
-    """Declare the table on a node. For bad start values raises rclpy's ParameterException (type, range) or OptionError (the rest)."""
+    """Declare the table on a node. For bad start values raises rclpy's ParameterException (range) or OptionError (the rest)."""
+    from rclpy.exceptions import InvalidParameterTypeException
+
     for entry in TABLE:
-        node.declare_parameter(entry.name, entry.default, _descriptor(entry))
+        try:
+            node.declare_parameter(entry.name, entry.default, _descriptor(entry))
+        except InvalidParameterTypeException as error:
+            raise OptionError("option.range", f"{error}; write it like its default, {entry.default!r}.") from error
     return read(node)
 
 

@@ -127,7 +127,7 @@ class ScaleTracking:
     def _tell(self, state: ScaleState | None) -> None:
         """Log why the source gives nothing: once, whatever numbers the reason holds."""
         if state is not None and state.refusal and self._remarks.passes(re.sub(r"\d+", "#", state.refusal)):
-            what = state.refusal if state.scale is not None else f"No scale from {state.source}: {state.refusal}"
+            what = state.refusal if state.scale is not None else f"No metres from scale.source {state.source}: {state.refusal}"
             self._node.get_logger().warning(f"{what}.")
 
     def _differs(self, options: NodeOptions) -> bool:

@@ -138,9 +138,17 @@ class CameraStream:
         else:
             self._input.unsubscribe()
         self._scale.follow(self._options(), listening)
+        self._note_silence()
         message = self._scale.news(self._node.get_name())
         if message is not None:
             self._outputs.publish_scale(message)
+
+    def introduce(self) -> None:
+        """Log where the pictures come from and where depth goes, and that it goes nowhere unheard."""
+        prefix = f"{self.name}/" if self.name else ""
+        metres, relative = (self._node.resolve_topic_name(prefix + one) for one in ("depth/image_rect", "relative/image"))
+        text = f"Pictures from {self._input.picture_topic}; depth in metres on {metres}, else on {relative}, while somebody subscribes."
+        self._node.get_logger().info(text)
 
     def take_snapshot(self, snapshot: Snapshot | None) -> None:
         """Of the next picture; None takes the wish back."""
@@ -260,9 +268,16 @@ class CameraStream:
     def _note_calibration(self, view: calibration.CameraView) -> None:
         self._health.note_calibration(view.source, view.problem)
         if view.problem:
-            self._remark(f"Calibration from {view.source}: {view.problem.rstrip('.')}.")
+            found = "No calibration" if view.source == "none" else f"Calibration from {view.source}"
+            self._remark(f"{found}: {view.problem.rstrip('.')}.")
         elif self._remarks.passes(view.source):
             self._node.get_logger().info(f"Calibration from {view.source}.")
+
+    def _note_silence(self) -> None:
+        topic, seconds = self._input.picture_topic, self._health.silence()
+        if self._input.subscribed and seconds > diagnostics.OUTDATED:
+            why = "its publisher sends none" if self._input.publishers() else "nobody publishes it; `ros2 topic list` shows what there is"
+            self._remark(f"No picture from {topic} for {diagnostics.OUTDATED:.0f} s: {why}.")
 
     def _note_input(self, message: Any) -> None:
         frame_id = message.header.frame_id

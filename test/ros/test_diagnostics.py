@@ -14,7 +14,7 @@ from sensor_msgs.msg import CameraInfo
 
 from depth_anything_ros.convert import seeded
 from depth_anything_ros.models.checkpoint_facts import CHECKPOINT_FACTS, DOUBTFUL
-from depth_anything_ros.ros.diagnostics import Health, engine_status
+from depth_anything_ros.ros.diagnostics import OUTDATED, Health, engine_status
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf")
@@ -52,6 +52,16 @@ def test_a_healthy_stream(rig: Rig, start: Start) -> None:
     assert 5 < float(values["input_hz"]) < 30 and int(values["processed"]) > 5 and values["rejected"] == "0"
     assert values["calibration"] == "K of camera_info, stamp of the image"
     assert 0 <= float(values["inference_p50_ms"]) <= float(values["inference_p95_ms"])
+
+
+def test_the_log_tells_the_topics_and_a_name_that_nobody_publishes(rig: Rig, start: Start) -> None:
+    node = start(*MODEL, "-p", "cameras:=[front]", "-r", "__ns:=/robot1", "-r", "front/image:=/camera/typo")
+    rig.until(lambda: "Pictures from /camera/typo; depth in metres on /robot1/front/depth/image_rect, else on" in node.log)
+    rig.spin(OUTDATED)
+    assert "No picture" not in node.log, "nobody listens"
+    rig.listen("/robot1/front/depth/image_rect")
+    rig.until(lambda: "No picture from /camera/typo for 5 s: nobody publishes it" in node.log)
+    assert node.log.count("No picture") == 1
 
 
 def test_without_calibration_the_stream_is_a_warning(rig: Rig, start: Start) -> None:

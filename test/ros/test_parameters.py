@@ -44,6 +44,12 @@ def test_words_that_yaml_takes_for_something_else(rig: Rig, start: Start, writte
     assert "sky.policy" in rig.set_parameters({"sky.policy": 3.0})
 
 
+def test_a_number_without_its_point_is_told_how_to_be_written(start: Start) -> None:
+    node = start(*MODEL, "-p", "depth.max:=10", ready=False)
+    assert node.wait(20.0) == OptionError.exit_code
+    assert "'depth.max' to '10'" in node.log and "write it like its default, 200.0" in node.log
+
+
 def test_other_values_are_no_words() -> None:
     with pytest.raises(OptionError):
         options_from({**DEFAULTS, "rectify": True})
