@@ -64,10 +64,9 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
         path = Path(os.path.expanduser(os.fspath(model)))
         if os.path.exists(path):  # unlike Path.exists it takes any text
             return path
-        raise ModelError(
-            "model.missing",
-            f"Model file '{path}' {_why_not(path)}, nor is there a model of that name (`depth-anything-ros models list` shows them).",
-        )
+        name = path.name.removesuffix(".gguf")
+        other = f"the name of the model is {name}" if find_model(name) else "nor is there a model of that name"
+        raise ModelError("model.missing", f"Model file '{path}' {_why_not(path)}, {other} (`depth-anything-ros models list` shows them).")
     found = fetched(known, folder or default_folder())
     if not known.is_gguf:
         raise ModelError(

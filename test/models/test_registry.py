@@ -150,6 +150,8 @@ def test_a_shipped_name_needs_no_fetching(tmp_path, monkeypatch, capsys):
 
 
 def test_neither_path_nor_name(tmp_path):
+    with pytest.raises(ModelError, match="does not exist, the name of the model is da3-small "):
+        resolve_model("da3-small.gguf", tmp_path)
     with pytest.raises(ModelError, match="does not exist, nor is there a model of that name") as refusal:
         resolve_model(str(tmp_path / "none.gguf"), tmp_path)
     assert refusal.value.code == "model.missing"
