@@ -65,7 +65,7 @@ def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: 
     """
     with BagWriter(folder, storage) as bag:
         messages = _Messages(bag.types)
-        for name, kind in ((IMAGE, "Image"), (CAMERA_INFO, "CameraInfo"), (TRUTH, "Image")):
+        for name, kind in ((IMAGE, "Image"), (CAMERA_INFO, "CameraInfo")):
             bag.add_topic(name, f"sensor_msgs/msg/{kind}", [CAMERA_QOS])
         for index, shot in enumerate(shots):
             stamp_ns = START_NS + round(index * 1e9 / rate)
@@ -76,6 +76,8 @@ def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: 
             bag.write(CAMERA_INFO, stamp_ns, messages.camera_info(shot.intrinsics, stamp_ns))
             bag.write(IMAGE, stamp_ns, messages.image(shot.rgb, "rgb8", stamp_ns))
             if shot.depth is not None:
+                if TRUTH not in bag.counts:
+                    bag.add_topic(TRUTH, "sensor_msgs/msg/Image", [CAMERA_QOS])
                 bag.write(TRUTH, stamp_ns, messages.image(shot.depth, "32FC1", stamp_ns))
     return bag.counts
 
