@@ -101,7 +101,7 @@ def _describe(model: DemoModel) -> None:
         lines = (
             "NOT FOR A ROBOT:",
             *textwrap.wrap(f"{info.checkpoint} {model.doubt}."),
-            "Your own: make demo MODEL=path/to/model.gguf",
+            "Another one: --model NAME_OR_FILE (make demo MODEL=...)",
         )
         width = max(map(len, lines))
         edge = f"     +{'-' * (width + 2)}+"
