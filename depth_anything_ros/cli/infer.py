@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     with Engine.load(arguments.model, **chosen) as engine:
         check_model(arguments.formats, engine.info, arguments.focal)
         network.introduce(engine)
+        if engine.info.needs_focal and not arguments.focal:
+            print("without --focal its depth is relative, with it in metres", flush=True)
         total = sum(count_pictures(path) for path in paths)
         progress = Progress(sys.stderr if sys.stderr.isatty() and total > 1 else None)
         progress.begin(total, 0)

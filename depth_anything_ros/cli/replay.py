@@ -57,6 +57,8 @@ def _show(summary: Summary) -> None:
         print(f"warning: {warning}", file=sys.stderr)
     for refusal in summary.refusals:
         print(f"refused: {refusal}", file=sys.stderr)
+    if summary.kind == "metric" and any(topic.endswith("relative/image") for topic in summary.topics):
+        print("warning: depth without metres, for want of a focal length: --k, --calibration or -p focal:=600.0 gives one", file=sys.stderr)
     for topic, count in summary.topics.items():
         print(f"{topic}: {count} messages")
     print(f"pictures: {summary.pictures}; processed {summary.processed}, passed over {summary.passed_over}, refused {summary.refused}")

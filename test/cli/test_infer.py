@@ -114,11 +114,14 @@ def test_every_format_has_a_writer() -> None:
 
 
 @pytest.mark.case(27)
-def test_millimetres_follow_the_focal_length(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:
+def test_millimetres_follow_the_focal_length(tmp_path: Path, picture: Path, photo: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     model = metric_model(tmp_path)
+    assert infer(picture, "--model", model, "-o", tmp_path / "relative") == 0
+    assert "without --focal its depth is relative" in capsys.readouterr().out
     for focal in (300.0, 600.0):
         out = tmp_path / f"{focal}"
         assert infer(picture, "--model", model, "-o", out, "--focal", focal, "--formats", "mm", "npz") == 0
+        assert "without --focal" not in capsys.readouterr().out
         assert str(np.load(out / "photo.npz")["unit"]) == "metre"
     near, far = (cv2.imread(str(tmp_path / f"{focal}" / "photo_mm.png"), cv2.IMREAD_UNCHANGED) for focal in (300.0, 600.0))
     assert near.dtype == np.uint16 and near.shape == photo.shape[:2]

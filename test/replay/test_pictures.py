@@ -8,7 +8,9 @@ import cv2
 import numpy as np
 import pytest
 from replay_tools import decoded, depth_values, pixels, read, run, stamps
+from toy_model import metric_model
 
+from depth_anything_ros.cli import main
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.replay.calibration_file import read_calibration
@@ -104,6 +106,14 @@ def test_without_a_camera_depth_is_relative(tmp_path: Path) -> None:
     found = read(tmp_path / "out")
     assert "/camera/camera_info" not in found and "/camera/depth/image_rect" not in found
     assert len(found["/camera/relative/image"]) == 5
+
+
+@pytest.mark.native
+def test_the_command_says_what_metres_want(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pictures = folder(tmp_path / "in", 2)
+    for out, camera in (("relative", []), ("metres", ["--k", "300", "300", "15.5", "11.5"])):
+        assert main(["replay", str(pictures), "-o", str(tmp_path / out), "--model", str(metric_model(tmp_path)), *camera]) == 0
+        assert ("for want of a focal length" in capsys.readouterr().err) == (out == "relative")
 
 
 def test_a_calibration_file_without_distortion(tmp_path: Path) -> None:
