@@ -7,12 +7,21 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import CancelledError
+
+
+@pytest.fixture(autouse=True)
+def sigint_heard() -> Iterator[None]:
+    """By this process and those that it starts: a shell's background jobs inherit a SIGINT that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Busy:
@@ -36,12 +45,8 @@ class Busy:
 
 def test_an_interrupt_cancels_the_engine() -> None:
     engine = Busy()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit a SIGINT that is ignored
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            interruptible(engine, engine.infer)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(engine, engine.infer)
     assert engine.cancelled.is_set()
 
 
