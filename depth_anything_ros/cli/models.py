@@ -37,13 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(models: Sequence[Model]) -> None:
-    from depth_anything_ros.models.cache import default_folder, is_fetched
+    from depth_anything_ros.models.cache import default_folder, fetched, is_fetched
 
     folder = default_folder()
     rows = [("NAME", "MB", "DEPTH", "GIVES", "LICENCE OF THE WEIGHTS", "")]
     for model in models:
         state = "" if not is_fetched(model, folder) else "in the package" if model.is_shipped else "here"
-        size = "" if model.size is None else f"{model.size / 1e6:.0f}"
+        known = fetched(model, folder).stat().st_size if model.size is None and model.is_gguf and state else model.size
+        size = "" if known is None else f"{known / 1e6:.0f}"
         notes = ", ".join(filter(None, (state, model.hint)))
         rows.append((model.name, size, model.fact.kind.value, " ".join(model.outputs), model.fact.license, notes))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

@@ -146,7 +146,7 @@ def test_a_shipped_name_needs_no_fetching(tmp_path, monkeypatch, capsys):
     assert main(["models", "fetch", "nano"]) == 0
     assert capsys.readouterr().out.endswith("weights/nano-metric.gguf\n")
     assert main(["models", "list"]) == 0
-    assert re.search("(?m)^nano .*Apache-2.0 *in the package$", capsys.readouterr().out)
+    assert re.search(r"(?m)^nano +\d+ +metric .*Apache-2.0 *in the package$", capsys.readouterr().out)
 
 
 def test_neither_path_nor_name(tmp_path):
