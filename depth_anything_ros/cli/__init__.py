@@ -55,7 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; arguments default to those of the process. Returns its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
-    parsed = _parser().parse_args(arguments)
+    parser = _parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help(sys.stderr)
+        return OptionError.exit_code
+    parsed = parser.parse_args(arguments)
     try:
         with terminable():
             code = int(parsed.run(parsed))

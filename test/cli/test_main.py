@@ -23,6 +23,11 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip() == __version__
 
 
+def test_the_bare_command_is_an_error_that_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "first steps:" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", cli.VERBS)
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
