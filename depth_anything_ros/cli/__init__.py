@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help(sys.stderr)
-        return OptionError.exit_code
+        parser.exit(OptionError.exit_code)
     parsed = parser.parse_args(arguments)
     try:
         with terminable():
