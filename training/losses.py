@@ -92,13 +92,16 @@ def any_view(logits, batch):
 def metric(logits, batch):
     """Terms of the metric net's loss, weighted. The sky map is ReLU of its logit: 1 in the sky, 0 elsewhere.
 
+    The mean error of a picture counts once more by itself: pixel by pixel, a wrong scale is hidden behind the larger errors of shape.
     Sky is what passes 0.3 (official): errors in the sky weigh 3 to 7, so that a pixel that is as likely sky as not gets that value.
     """
     target, valid, _ = log_targets(batch, False)
     error = logits["depth"] - target
+    scale = torch.where(valid, error, 0.0).sum((-2, -1)) / valid.sum((-2, -1)).clamp(min=1)
     sky = torch.where(valid, 1.4 * functional.relu(logits["sky"]).square(), 0.6 * (logits["sky"] - 1.0).square())
     return {
         "depth": masked_mean(magnitude(error), valid),
+        "scale": scale.abs().mean(),
         "gradient": 0.5 * gradient(error, valid),
         "beyond": 0.1 * beyond(logits["depth"], target, ~valid),
         "sky": sky.clamp(max=4.0).mean(),
