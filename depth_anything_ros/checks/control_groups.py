@@ -1,5 +1,6 @@
 """What the control groups of this process leave it, as the engine reads them (native/src/control_groups.cpp): in a container, and in a
-service of systemd with MemoryMax or CPUQuota. Versions 1 and 2 (Linux, Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst).
+service of systemd with MemoryMax or CPUQuota. In Python too, since `doctor` works where the engine cannot be imported.
+Versions 1 and 2 (Linux, Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <string>
 
 #include "check.hpp"
 #include "control_groups.hpp"
@@ -19,8 +20,8 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 class Folder {
   public:
     Folder() {
-        char name[] = "/tmp/control-groups-XXXXXX";
-        CHECK(::mkdtemp(name) != nullptr);
+        std::string name = (fs::temp_directory_path() / "control-groups-XXXXXX").string();
+        CHECK(::mkdtemp(name.data()) != nullptr);
         root_ = name;
     }
     ~Folder() { fs::remove_all(root_); }

@@ -34,6 +34,14 @@ def downloads(hub, ending=".safetensors"):
     return [span for method, path, span in hub.requests if method == "GET" and path.startswith("/store/") and path.endswith(ending)]
 
 
+def wait_for_download(process, folder):
+    """Until a part of a file lies in `folder`."""
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in folder.glob(".*.partial")):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_every_file_arrives_whole_and_alone(official, command, cache):
     done = command("fetch", "da3-small-official", TQDM_POSITION="-1")  # the progress bar also where stderr is no terminal
     assert done.returncode == 0, done.stderr
@@ -74,10 +82,7 @@ def test_a_killed_download_is_continued_by_the_next(official, command, cache, po
     official.stall_after = 11_000_000
     process = popen("fetch", "da3-small-official")
     folder = cache / "da3-small-official"
-    deadline = time.monotonic() + 60
-    while not any(path.stat().st_size for path in folder.glob(".*.partial")):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_download(process, folder)
     process.kill()
     process.wait()
     (kept,) = [path.stat().st_size for path in folder.glob(".*.partial")]
@@ -108,10 +113,7 @@ def test_of_two_processes_one_waits_for_the_other(official, popen, cache):
     official.stall_after = 11_000_000
     first = popen("fetch", "da3-small-official")
     folder = cache / "da3-small-official"
-    deadline = time.monotonic() + 60
-    while not any(path.stat().st_size for path in folder.glob(".*.partial")):
-        assert first.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_download(first, folder)
     second = popen("fetch", "da3-small-official")
     assert "being fetched by another process" in second.stderr.readline()
     assert len(downloads(official)) == 1

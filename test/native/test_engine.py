@@ -28,11 +28,6 @@ PICTURE = np.random.default_rng(0).integers(0, 256, (90, 120, 3), dtype=np.uint8
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    return tmp_path_factory.mktemp("models")
-
-
-@pytest.fixture(scope="module")
 def engine(models):
     with Engine.load(any_view_model(models), threads=1, resolution=112) as loaded:
         yield loaded
