@@ -8,7 +8,11 @@ from __future__ import annotations
 
 
 class DepthAnythingError(Exception):
-    """Base of the family. `code`: stable identifier, ``"<area>.<what>"``."""
+    """Base of the family. `code`: stable identifier, ``"<area>.<what>"``.
+
+    By itself, for what is nobody's fault but ours or the machine's: ``node.worker``, ``demo.node``, ``demo.empty``, ``replay.segment``,
+    ``replay.worker``, ``replay.count``.
+    """
 
     exit_code = 1
 
@@ -43,7 +47,8 @@ class InputError(DepthAnythingError, ValueError):
 
 
 class OptionError(DepthAnythingError, ValueError):
-    """An option is wrong: ``option.range``, ``option.unknown``; or the thing that it is for is gone: ``option.closed``."""
+    """An option is wrong: ``option.range``, ``option.unknown``, ``option.file`` (a file of options); or the thing that it is for is gone:
+    ``option.closed``."""
 
     exit_code = 2
 

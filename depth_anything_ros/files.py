@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from depth_anything_ros.compressed import check_whole
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.images import full_scale, to_eight_bits
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.types import Float32Array, UInt8Array
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff"})
@@ -156,7 +157,7 @@ def make_folder(folder: Path) -> None:
 
 def _named(pattern: str) -> list[Path]:
     """What a path or pattern names, sorted. Raises OSError."""
-    whole = Path(os.path.expanduser(pattern))
+    whole = user_path(pattern)
     try:
         whole.stat()
         return [whole]

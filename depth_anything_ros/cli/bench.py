@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES, check_fov
 from depth_anything_ros.cli.stopping import stop_request
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 
 if TYPE_CHECKING:
     from depth_anything_ros.ros.camera_bag import Shot

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from depth_anything_ros.cli.paths import user_path
+from depth_anything_ros.paths import user_path
 
 BANDS = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 

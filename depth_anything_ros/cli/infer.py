@@ -19,9 +19,9 @@ import sys
 
 from depth_anything_ros.cli import network
 from depth_anything_ros.cli.formats import PICTURE_FILES, check_formats, check_model, picture_files
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

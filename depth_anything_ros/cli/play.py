@@ -15,9 +15,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import stop_request
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

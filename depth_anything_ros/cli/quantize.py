@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections import Counter
 
-from depth_anything_ros.cli.paths import user_path
+from depth_anything_ros.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

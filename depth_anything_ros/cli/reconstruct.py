@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli import network
 from depth_anything_ros.cli.formats import SCENE_FILES, check_formats
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.paths import user_path
 
 if TYPE_CHECKING:
     from depth_anything_ros.engine import Engine

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.cli.stopping import stop_request
+from depth_anything_ros.paths import user_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

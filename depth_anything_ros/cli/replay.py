@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report:
         from depth_anything_ros.report.page import write_report
 
-        print(f"report: {write_report(summary, source, arguments.report.expanduser(), arguments.truth)}")
+        print(f"report: {write_report(summary, source, arguments.report, arguments.truth)}")
     return 0
 
 

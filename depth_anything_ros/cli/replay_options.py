@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 
 if TYPE_CHECKING:
     from depth_anything_ros.replay.options import ReplayOptions

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 
-from depth_anything_ros.cli.paths import user_path
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 
 FOV = 60.0
 LONGEST = 1280

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depth_anything_ros import __version__
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.export.points import LEAST_SURE, confidence_percentile, gather, rays, world_from_camera
 from depth_anything_ros.export.views import View, unit_of
 from depth_anything_ros.files import write_file
@@ -26,12 +27,14 @@ _FLOAT, _UNSIGNED_BYTE = 5126, 5121
 _VERTEX_BUFFER = 34962
 _FRUSTUM = 0.03
 """Depth of a frustum as a part of the scene's size."""
+_MOST_BYTES = 2**32 - 1
+"""Of a file: its length is a number of 32 bits."""
 
 
 def write_glb(path: Path, views: list[View]) -> None:
     """Points and cameras in the first camera's frame with glTF's axes (y up, z back), moved so that the median point is the origin.
 
-    Raises InputError ``input.file`` when the file cannot be written.
+    Raises InputError ``input.file`` when the file cannot be written, ``input.shape`` when it would be longer than a GLB can be.
     """
     cloud = gather(views, _threshold(views))
     mesh = _Mesh()
@@ -103,7 +106,7 @@ class _Mesh:
         return len(self._accessors) - 1
 
     def glb(self, extras: dict[str, str]) -> bytes:
-        """The whole file; without primitives a scene without buffers."""
+        """The whole file; without primitives a scene without buffers. Raises InputError."""
         document: dict[str, Any] = {
             "asset": {"version": "2.0", "generator": f"depth_anything_ros {__version__}", "extras": extras},
             "scene": 0,
@@ -120,7 +123,10 @@ class _Mesh:
             }
         text = json.dumps(document, separators=(",", ":")).encode()
         body = _chunk(b"JSON", text + b" " * (-len(text) % 4)) + (_chunk(b"BIN\0", self._data) if self._data else b"")
-        return struct.pack("<4sII", b"glTF", 2, 12 + len(body)) + body
+        length = 12 + len(body)
+        if length > _MOST_BYTES:
+            raise InputError("input.shape", f"The scene has {length} bytes as GLB, which ends at 4 GiB; give fewer pictures, or write PLY.")
+        return struct.pack("<4sII", b"glTF", 2, length) + body
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

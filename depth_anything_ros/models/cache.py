@@ -7,6 +7,7 @@ from pathlib import Path
 
 from depth_anything_ros.errors import ModelError
 from depth_anything_ros.models.registry import Model, find_model
+from depth_anything_ros.paths import user_path
 
 SHIPPED_FOLDER = Path(__file__).parents[1] / "weights"
 """The model files in the package."""
@@ -61,7 +62,7 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
     """
     known = meant(model)
     if known is None:
-        path = Path(os.path.expanduser(os.fspath(model)))
+        path = user_path(model)
         if os.path.exists(path):  # unlike Path.exists it takes any text
             return path
         name = path.name.removesuffix(".gguf")

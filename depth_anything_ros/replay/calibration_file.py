@@ -11,6 +11,7 @@ from ruamel.yaml.error import YAMLError
 
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.geometry import Calibration
+from depth_anything_ros.paths import user_path
 
 _MATRICES = {"camera_matrix": 9, "projection_matrix": 12}
 
@@ -36,7 +37,7 @@ def read_calibration(path: Path) -> Calibration:
     Raises InputError ``input.intrinsics`` that names the file and the key.
     """
     try:
-        content = YAML(typ="safe").load(path.expanduser().read_text(encoding="utf-8"))
+        content = YAML(typ="safe").load(user_path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise _wrong(path, f"it cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.replay.plan import Plan
 from depth_anything_ros.replay.segment import NOTE, SegmentResult, result_of
 from depth_anything_ros.ros.bag_metadata import merged_metadata, read_metadata, write_metadata
@@ -29,7 +30,7 @@ class Journal:
     """
 
     def __init__(self, output: Path, identity: Mapping[str, str]) -> None:
-        self.output = output.expanduser().absolute()
+        self.output = user_path(output).absolute()
         self._identity = dict(identity)
         self._work = hidden_beside(self.output, ".replay")
         self._bag = self._work / "bag"

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.ros.parameters import TABLE, Entry, NodeOptions, options_from
 
 _VALUES_KEY = "ros__parameters"
@@ -44,7 +45,7 @@ def read_options(files: Sequence[Path], overrides: Mapping[str, str], node: str)
 
 def _values_in(file: Path, node: str) -> dict[str, Any]:
     try:
-        text = file.expanduser().read_text(encoding="utf-8")
+        text = user_path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError("option.file", f"Parameter file {file} cannot be read: {getattr(error, 'strerror', error)}.") from error
     content = _parsed(text, f"parameter file {file}")

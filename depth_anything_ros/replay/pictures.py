@@ -14,6 +14,7 @@ import numpy as np
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.files import find_pictures, grabbed_picture, read_picture
 from depth_anything_ros.geometry import Calibration
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.replay.calibration_file import calibration_of_k, read_calibration
 from depth_anything_ros.replay.source import STAMP_END, Head, SourceOptions, is_video
 from depth_anything_ros.ros.bag_messages import BagMessages
@@ -32,7 +33,7 @@ class PictureSource:
     """See `source.Source`. Stamps are made up: the first picture has `camera_bag.START_NS`, the others follow by the rate."""
 
     def __init__(self, options: SourceOptions) -> None:
-        path = options.path.expanduser()
+        path = user_path(options.path)
         self.warnings: list[str] = []
         self._pictures: _Pictures = _Video(path) if is_video(path) else _Folder(path)
         self._rate = options.rate or self._pictures.rate

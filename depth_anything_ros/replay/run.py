@@ -12,6 +12,7 @@ from pathlib import Path
 from depth_anything_ros import __version__
 from depth_anything_ros.errors import DepthAnythingError, InputError
 from depth_anything_ros.models.cache import resolve_model
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.progress import Progress
 from depth_anything_ros.replay.cameras import Camera, find_cameras
 from depth_anything_ros.replay.following import check
@@ -151,10 +152,10 @@ def _identity(source: SourceOptions, options: ReplayOptions, model: Path) -> dic
     asked = {name: value for name, value in asdict(options).items() if name not in ("node", "jobs", "cluster", "output")}
     return {
         "version": __version__,
-        "recording": _state(source.path.expanduser().absolute()),
+        "recording": _state(user_path(source.path).absolute()),
         "model": _state(model),
         "metric model": _state(Path(options.node.metric_model)) if options.node.metric_model else "",
-        "calibration": _state(source.calibration.expanduser().absolute()) if source.calibration is not None else "",
+        "calibration": _state(user_path(source.calibration).absolute()) if source.calibration is not None else "",
         **{name: str(value) for name, value in asdict(source).items() if name not in ("path", "calibration")},
         **{f"parameter {name}": str(value) for name, value in node.items()},
         **{f"option {name}": str(value) for name, value in asked.items()},

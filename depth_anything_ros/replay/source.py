@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.files import PICTURE_SUFFIXES, VIDEO_SUFFIXES
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.ros.bag_reader import FOREVER_NS, STORAGE_SUFFIXES, BagMessage, BagReader, BagTopic
 
 STAMP_END = 12
@@ -69,7 +70,7 @@ class BagSource(BagReader):
 
 def open_source(options: SourceOptions) -> Source:
     """Open a bag, a video or a folder of pictures. Raises InputError (cannot be read), OptionError (flags that do not fit)."""
-    path = options.path.expanduser()
+    path = user_path(options.path)
     if is_video(path) or _is_picture_folder(path):
         from depth_anything_ros.replay.pictures import PictureSource
 

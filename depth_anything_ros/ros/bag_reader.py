@@ -23,6 +23,7 @@ from rosbags.interfaces import Qos
 from rosbags.rosbag2 import Reader, ReaderError
 
 from depth_anything_ros.errors import InputError
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.ros.mcap_salvage import McapSalvage
 
 if sys.version_info >= (3, 14):
@@ -76,7 +77,7 @@ class BagReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.expanduser()
+        self.path = user_path(path)
         self.warnings: list[str] = []
         self._stack = ExitStack()
         try:

@@ -16,6 +16,7 @@ from rosbags.interfaces import Connection, Qos
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.ros.bag_reader import STORAGE_SUFFIXES, BagTopic
 from depth_anything_ros.ros.message_types import digest_of, is_known, register_installed, ros2_types
 
@@ -41,7 +42,7 @@ class BagWriter:
     def __init__(self, folder: Path, storage: str = "mcap", *, whole: bool = False) -> None:
         if storage not in STORAGES:
             raise OptionError("option.range", f"Storage {storage!r} is unknown; known: {', '.join(STORAGES)}.")
-        self.folder = Path(folder).expanduser().absolute()
+        self.folder = user_path(folder).absolute()
         if self.folder.exists():
             raise OptionError("option.range", f"{self.folder} exists already; give another folder for the bag or remove it.")
         self.types = ros2_types()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -15,6 +13,7 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from depth_anything_ros.errors import InputError
+from depth_anything_ros.paths import user_path
 from depth_anything_ros.ros.cameras import Cameras
 from depth_anything_ros.ros.parameters import NodeOptions, values_of
 from depth_anything_ros.ros.snapshot import Snapshot
@@ -85,5 +84,5 @@ class Services:
 
     def _begun(self, cameras: Cameras) -> Snapshot:
         """A snapshot in a folder of its own. Raises InputError when that cannot be made."""
-        above = os.path.expanduser(self._options().snapshot_folder)  # of a user that is not there the ~ stays, unlike pathlib's
-        return Snapshot(Path(above, f"{datetime.now():%Y%m%d_%H%M%S_%f}"), cameras.names, values_of(self._node))
+        above = user_path(self._options().snapshot_folder)
+        return Snapshot(above / f"{datetime.now():%Y%m%d_%H%M%S_%f}", cameras.names, values_of(self._node))

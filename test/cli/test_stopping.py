@@ -9,9 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from depth_anything_ros import Engine
+from depth_anything_ros.cli import main
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import CancelledError
 
@@ -48,6 +51,27 @@ def test_an_interrupt_cancels_the_engine() -> None:
     with pytest.raises(KeyboardInterrupt):
         interruptible(engine, engine.infer)
     assert engine.cancelled.is_set()
+
+
+class BusyModel(Busy):
+    """The same in place of a loaded model, as the verbs that run a network use one."""
+
+    info = SimpleNamespace(checkpoint="busy", license="", path="busy.gguf", device="cpu", instruction_set="none")
+
+    def __enter__(self) -> BusyModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.cancelled.is_set()
+
+    def infer(self, *_: object, **__: object) -> None:
+        super().infer()
+
+
+def test_an_interrupt_ends_verify(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(Engine, "load", lambda *_, **__: BusyModel())
+    assert main(["verify", "busy.gguf"]) == 130
+    assert "passed" not in capsys.readouterr().out
 
 
 UNFINISHED = """

@@ -12,6 +12,8 @@ import trimesh
 from glb_reader import arrays
 from wall import Wall, without_points
 
+from depth_anything_ros.errors import InputError
+from depth_anything_ros.export import glb
 from depth_anything_ros.export.glb import write_glb
 from depth_anything_ros.types import DepthKind
 
@@ -116,3 +118,15 @@ def test_no_points_make_a_scene_without_buffers(tmp_path: Path, wall: Wall) -> N
     file = pygltflib.GLTF2().load(str(tmp_path / "none.glb"))
     assert (file.buffers, file.meshes, len(file.scenes)) == ([], [], 1)
     assert int.from_bytes((tmp_path / "none.glb").read_bytes()[8:12], "little") == (tmp_path / "none.glb").stat().st_size
+
+
+def test_a_scene_beyond_the_32_bits_of_the_length_is_refused(tmp_path: Path, wall: Wall, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert glb._MOST_BYTES.bit_length() == 32
+    write_glb(tmp_path / "wall.glb", wall.views)
+    size = (tmp_path / "wall.glb").stat().st_size
+    monkeypatch.setattr(glb, "_MOST_BYTES", size)
+    write_glb(tmp_path / "same.glb", wall.views)
+    monkeypatch.setattr(glb, "_MOST_BYTES", size - 1)
+    with pytest.raises(InputError, match=f"{size} bytes.*PLY"):
+        write_glb(tmp_path / "larger.glb", wall.views)
+    assert not (tmp_path / "larger.glb").exists()

@@ -59,16 +59,16 @@ def test_asking_for_parts_lets_other_threads_run(models):
     assert waited > 0.1 and longest < waited / 2, f"a pause of {longest:.3f} s while parts waited {waited:.3f} s"
 
 
-def interpreter_was_free_while_closing(path):
-    """Whether a thread that waits for the interpreter got it: nothing else gives it away in this time."""
-    loaded, gate, ran, usual = Engine.load(path, threads=64), threading.Lock(), [], sys.getswitchinterval()
+def interpreter_was_free(action):
+    """Whether a thread that waits for the interpreter got it during `action`: nothing else gives it away in this time."""
+    gate, ran, usual = threading.Lock(), [], sys.getswitchinterval()
     gate.acquire()
     waiting = threading.Thread(target=lambda: (gate.acquire(), ran.append(True)))
     waiting.start()
     sys.setswitchinterval(1000.0)
     try:
         gate.release()
-        loaded.close()
+        action()
         return bool(ran)
     finally:
         sys.setswitchinterval(usual)
@@ -78,7 +78,11 @@ def interpreter_was_free_while_closing(path):
 def test_closing_lets_other_threads_run(models):
     """Not each time: the other thread may be late."""
     path = any_view_model(models)
-    assert any(interpreter_was_free_while_closing(path) for _ in range(50))
+    assert any(interpreter_was_free(Engine.load(path, threads=64).close) for _ in range(50))
+
+
+def test_preprocessing_lets_other_threads_run():
+    assert any(interpreter_was_free(lambda: _native.preprocess(np.zeros((1000, 1500, 3), np.uint8), False, 504, 14)) for _ in range(50))
 
 
 FORK = """

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2] / PACKAGE
 LEVEL = {
     "types": 0,
     "errors": 0,
+    "paths": 0,
     "images": 1,
     "compressed": 1,
     "rectification": 1,
