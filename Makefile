@@ -111,7 +111,7 @@ python-test: build
 	@$(IN_VENV) python -m pytest -m "not slow and not parity" --junitxml=build/tests.xml
 
 parity: build
-	@$(PYTHON) tools/environment.py $(VENV) test
+	@$(PYTHON) tools/environment.py $(VENV) demo test
 	@echo "== parity with the official PyTorch model"
 	@$(IN_VENV) python tools/parity_environment.py .local/parity
 	@$(IN_VENV) python -m pytest -m parity
@@ -148,5 +148,5 @@ fuzz: build
 
 clean:
 	rm -rf build dist install log *.egg-info .pytest_cache .mypy_cache .ruff_cache
-	find depth_anything_ros test -name __pycache__ -prune -exec rm -rf {} +
+	find depth_anything_ros test tools training launch native -name __pycache__ -prune -exec rm -rf {} +
 	rm -f depth_anything_ros/*.so

@@ -7,6 +7,7 @@ aarch64 one for that Python, with what it depends on beside it. Standard library
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ def main(arguments: list[str]) -> int:
         return 2
     folder, wheel = Path(arguments[0]).resolve(), Path(arguments[1]).resolve()
     root, packages = folder / "root", folder / "packages"
-    if not (root / "usr" / "lib" / "aarch64-linux-gnu" / "libstdc++.so.6").exists():
+    if not root.is_dir():
         _unpack(_download(folder / "apt"), root)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target", packages]
     platforms = [argument for minor in (36, 28, 27, 17) for argument in ("--platform", f"manylinux_2_{minor}_aarch64")]
@@ -45,9 +46,13 @@ def _download(state: Path) -> list[Path]:
 
 
 def _unpack(archives: list[Path], root: Path) -> None:
-    root.mkdir(parents=True, exist_ok=True)
+    """Under another name first, so that an interrupted run leaves no half a root."""
+    partial = root.with_name("unpacking")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
     for archive in archives:
-        _run("dpkg-deb", "-x", archive, root)
+        _run("dpkg-deb", "-x", archive, partial)
+    partial.rename(root)
 
 
 def _run(*command: object) -> None:

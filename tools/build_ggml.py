@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> int:
     if stamp.is_file() and stamp.read_text() == wanted:
         return 0
     print("Building ggml once (one to three minutes) ...", flush=True)
+    stamp.unlink(missing_ok=True)  # what is there is no longer whole until the end
     source = subprocess.run([sys.executable, FOLDER / "fetch_ggml.py", prefix / "source"], stdout=subprocess.PIPE, text=True, check=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=prefix) as build:
         _cmake("-C", FOLDER / "ggml_options.cmake", "-S", source.stdout.strip(), "-B", build, f"-DCMAKE_INSTALL_PREFIX={prefix}",

@@ -44,6 +44,8 @@ _WAITED = 1.0
 """Milliseconds that no frame waits for an engine that is free."""
 _REST = 0.02
 """Seconds from the last output of a frame to the next picture."""
+_PATIENCE = 60.0
+"""Seconds without any frame from the node after which there will be none."""
 _LABELS = {"infer": "infer beyond the bare engine"}
 
 
@@ -67,9 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             _measure(engine, listener, chosen)
         finally:
-            node.terminate()
-            node.wait(10)
+            _end(node)
     return 0
+
+
+def _end(node: subprocess.Popen[bytes]) -> None:
+    node.terminate()
+    try:
+        node.wait(10)
+    except subprocess.TimeoutExpired:
+        node.kill()
+        node.wait()
 
 
 def _measure(engine: Engine, listener: Listener, chosen: argparse.Namespace) -> None:
@@ -132,6 +142,7 @@ class Listener:
         self._camera = self._node.create_publisher(Image, "image", 1)
         self._timings: list[dict[str, float]] = []
         self._arrivals: list[float] = []
+        self._last = time.monotonic()
         self._node.create_subscription(DiagnosticArray, "depth/timing", self._take, 10)
         self._subscriptions: dict[str, Any] = {}
         small = np.random.default_rng(0).integers(0, 256, (height // 16, width // 16, 3), np.uint8)
@@ -158,8 +169,9 @@ class Listener:
 
     def one_by_one(self, frames: int) -> list[dict[str, float]]:
         """Timings of so many frames, each sent after the one before came back."""
-        first = len(self._timings)
+        first, self._last = len(self._timings), time.monotonic()
         while len(self._timings) < first + frames:
+            self._check_node()
             before = len(self._timings)
             self._camera.publish(self._picture)
             end = time.monotonic() + 10.0
@@ -173,8 +185,9 @@ class Listener:
 
         The median of those that waited: what the way here loses is no time of the node.
         """
-        first = len(self._arrivals)
+        first, self._last = len(self._arrivals), time.monotonic()
         while len(self._arrivals) <= first + frames:
+            self._check_node()
             self._camera.publish(self._picture)
             self.spin(1 / rate)
         waited = [one["wait"] > _WAITED for one in self._timings[first + 1 :]]
@@ -186,8 +199,13 @@ class Listener:
         while (left := end - time.monotonic()) > 0:
             self._executor.spin_once(timeout_sec=left)
 
+    def _check_node(self) -> None:
+        if time.monotonic() - self._last > _PATIENCE:
+            raise SystemExit(f"The node has given no frame for {_PATIENCE:.0f} s; what it says above tells why.")
+
     def _take(self, message: DiagnosticArray) -> None:
-        self._arrivals.append(time.monotonic())
+        self._last = time.monotonic()
+        self._arrivals.append(self._last)
         values = {pair.key: pair.value for pair in message.status[0].values}
         self._timings.append({key.removesuffix("_ms"): float(value) for key, value in values.items()})
 

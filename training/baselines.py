@@ -9,18 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from . import dataset
+from .score import abs_rel
 
 
 def depths(folder, split, view=0):
     """Depth of one view of every scene, float32 [N, H, W]; inf is sky."""
     return np.concatenate([shard["depth"][:, view].astype(np.float32) for shard in dataset.load(folder, split)])
-
-
-def abs_rel(predicted, true):
-    """Mean over pictures of mean |predicted - true| / true over their valid pixels."""
-    valid = np.isfinite(true)
-    error = np.where(valid, np.abs(predicted - np.where(valid, true, 1.0)) / np.where(valid, true, 1.0), 0.0)
-    return float(np.mean(error.sum((1, 2)) / valid.sum((1, 2))))
 
 
 def row_means(train):

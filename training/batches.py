@@ -36,12 +36,6 @@ class Source:
 
     def refresh(self):
         self.shards = dataset.load(self.folder, self.split)
-        if not self.shards:
-            raise FileNotFoundError(f"no {self.split} pictures in {self.folder}: run python -m training.dataset --split {self.split}")
-
-    @property
-    def scenes(self):
-        return len(self.shards) * dataset.SHARD
 
     def batch(self, scenes, views, width, augment=True):
         """`scenes` random scenes with `views` views each, at `width` x 3/4 width."""

@@ -94,8 +94,11 @@ def shards(folder, split):
 
 
 def load(folder, split):
-    """All scenes that are on disk now, as memory-mapped arrays of RECORD."""
-    return [np.load(path, mmap_mode="r") for path in shards(folder, split)]
+    """All scenes that are on disk now, as memory-mapped arrays of RECORD. Raises FileNotFoundError where there are none."""
+    found = [np.load(path, mmap_mode="r") for path in shards(folder, split)]
+    if not found:
+        raise FileNotFoundError(f"no {split} pictures in {folder}: run python -m training.dataset --split {split}")
+    return found
 
 
 def write(folder, split, scenes, report=print):
@@ -105,7 +108,8 @@ def write(folder, split, scenes, report=print):
     first_seed, held_out = SPLITS[split]
     done = shards(folder, split)
     seed = int(np.load(done[-1], mmap_mode="r")["seed"][-1]) + 1 if done else first_seed
-    for number in range(len(done), -(-scenes // SHARD)):
+    following = int(done[-1].stem.rpartition("-")[2]) + 1 if done else 0
+    for number in range(following, -(-scenes // SHARD)):
         rows = []
         while len(rows) < SHARD:
             wait_while_paused(folder.parent)

@@ -56,7 +56,7 @@ def shots(seed, frames, width, height, field=75.0):
     focal = cameras.focal_from(width, math.radians(field))
     for pose in poses(world, frames, camera_height):
         picture = render.render(world, cameras.Camera(width, height, focal, pose))
-        rgb = sensor.develop(picture.rgb, np.random.default_rng(seed))  # the same exposure all the way
+        rgb = sensor.develop(picture.rgb, np.random.default_rng(seed))  # the same lens and sensor all the way
         intrinsics = Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
         yield Shot(rgb, intrinsics, np.where(picture.sky, np.inf, picture.depth).astype(np.float32), pose)
 

@@ -17,7 +17,7 @@ import skimage.data
 from depth_anything_ros import Engine
 from depth_anything_ros.colors import colourise
 from depth_anything_ros.depth import resize
-from depth_anything_ros.files import read_picture
+from depth_anything_ros.files import make_folder, read_picture, write_file
 from depth_anything_ros.geometry import centred_intrinsics
 from depth_anything_ros.ros.sample_shots import motorcycle_pan
 
@@ -68,8 +68,9 @@ def main():
             seen = np.where(metres.sky >= SKY_THRESHOLD, np.inf, metres.depth)
             truth = None if true is None else colourise(true)
             rows.append(np.hstack([tile(rgb if shown else None), tile(colourise(seen)), tile(colourise(relative.depth)), tile(truth)]))
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    cv2.imwrite(str(options.output), np.vstack(rows)[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 88])
+    make_folder(options.output.parent)
+    sheet = cv2.cvtColor(np.vstack(rows), cv2.COLOR_RGB2BGR)
+    write_file(options.output, cv2.imencode(".jpg", sheet, [cv2.IMWRITE_JPEG_QUALITY, 88])[1].tobytes())
 
 
 if __name__ == "__main__":

@@ -43,7 +43,6 @@ class LateRunner:
 
     def __init__(self):
         self.waiting = deque()
-        self.seconds = 0.0
 
     def __call__(self, job):
         if self.waiting:
@@ -55,13 +54,11 @@ class LateRunner:
         for entry in self.waiting:
             entry[0] -= 1
         while self.waiting and self.waiting[0][0] <= 0:
-            began = time.perf_counter()
             self.waiting.popleft()[1]()
-            self.seconds += time.perf_counter() - began
 
 
 def drive(seed, longest, size):
-    """Shots of one way, `STEP` metres apart, and the height of its camera; None where the scene has no way of 8 metres."""
+    """Shots of one way, about `STEP` metres apart, and the height of its camera; None where the scene has no way of 8 metres."""
     world = layouts.build(seed, held_out=True)
     height = math.sqrt(world.heights[0] * world.heights[1])
     ends = list(poses(layouts.build(seed, held_out=True), 2, height, longest / 0.6))

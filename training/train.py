@@ -20,7 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import losses
 from .batches import Source
-from .dataset import STATE
+from .dataset import STATE, load
 from .inherit import inherit
 from .nets import NanoNet, NanoShape, whiten
 from .pause import wait_while_paused
@@ -89,7 +89,11 @@ class Training:
         if self.options.finish:
             return max(0.0, 1.0 - (time.monotonic() - self.began) / 60.0 / self.options.finish)
         left = (self.options.steps - self.step) / max(self.options.decay, 1)
-        return min(1.0, (self.step + 1) / self.options.warm_up, left)
+        return min(1.0, (self.step + 1) / max(self.options.warm_up, 1), left)
+
+    @property
+    def ended(self):
+        return self.step >= self.options.steps or self.share() <= 0.0
 
     def advance(self):
         """One step; the weighted loss terms as floats."""
@@ -123,12 +127,12 @@ def run(training):
     """Train to `--steps`, with a line in `log.txt` now and then, a score on validation pictures, and a checkpoint every two minutes."""
     first = training.rank == 0
     with open(training.folder / "log.txt" if first else os.devnull, "a") as log:
-        saved = time.monotonic()
-        while training.step < training.options.steps and training.share() > 0:
+        saved, ended = time.monotonic(), training.ended
+        while not ended:
             _stretch(training, log)
+            ended = training.ended  # asked once: by the clock it may come at any moment, and the last state must be saved
             if not first:
                 continue
-            ended = training.step == training.options.steps or training.share() == 0
             if training.step % SCORE_EVERY == 0 or ended:
                 score = quick_score(training.net, training.average, training.options.state / "pictures", training.options.width)
                 print(f"step {training.step} validation {score}", file=log, flush=True)
@@ -176,6 +180,10 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args(arguments)
+    if options.finish and options.workers > 1:
+        parser.error("--finish is for one worker: each has a clock of its own, and all must take the same steps")
+    for split in ("train", "validation"):
+        load(options.state / "pictures", split)  # here, and not when the first score is due
     (options.state / options.net).mkdir(parents=True, exist_ok=True)
     start(work, options, options.state / options.net)
 

@@ -148,3 +148,23 @@ def test_rendering_goes_on_where_it_stopped(tmp_path, monkeypatch):
     dataset.write(tmp_path, "train", 4, report=lambda line: None)
     seeds = np.concatenate([shard["seed"] for shard in dataset.load(tmp_path, "train")])
     assert list(seeds) == sorted(set(seeds)) and len(seeds) == 4
+
+
+def test_a_shard_that_is_gone_costs_no_other(tmp_path, monkeypatch):
+    def blank(seed, held_out):
+        row = np.zeros((), dataset.RECORD)
+        row["seed"] = seed
+        return row
+
+    monkeypatch.setattr(dataset, "SHARD", 2)
+    monkeypatch.setattr(dataset, "record", blank)
+    dataset.write(tmp_path, "validation", 6, report=lambda line: None)
+    (tmp_path / "validation-00001.npy").unlink()
+    dataset.write(tmp_path, "validation", 8, report=lambda line: None)
+    first = dataset.SPLITS["validation"][0]
+    assert [int(seed) - first for shard in dataset.load(tmp_path, "validation") for seed in shard["seed"]] == [0, 1, 4, 5, 6, 7]
+
+
+def test_a_split_without_pictures_says_how_to_make_them(tmp_path):
+    with pytest.raises(FileNotFoundError, match="--split test"):
+        dataset.load(tmp_path, "test")

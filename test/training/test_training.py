@@ -17,10 +17,12 @@ ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".local" / "parity" / "bin" / "python"
 
 
-def in_parity_environment(*arguments):
+def in_parity_environment(*arguments, code=0):
+    """What it says on stderr."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     result = subprocess.run([str(PYTHON), *map(str, arguments)], cwd=ROOT, env=environment, text=True, capture_output=True, check=False)
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == code, result.stderr
+    return result.stderr
 
 
 def train(state, *arguments):
@@ -65,3 +67,19 @@ def test_training_goes_on_where_it_stopped(state):
     pictures = [int(line.split()[3]) for line in lines]
     assert steps == [3, 5]
     assert pictures[1] > pictures[0]
+
+
+def test_what_cannot_end_well_is_refused_at_the_start(state, tmp_path):
+    arguments = ("-m", "training.train", "--net", "metric")
+    assert "one worker" in in_parity_environment(*arguments, "--state", state, "--finish", 1, "--workers", 2, code=2)
+    dataset.write(tmp_path / "pictures", "train", 1, report=lambda line: None)
+    assert "--split validation" in in_parity_environment(*arguments, "--state", tmp_path, code=1)
+
+
+def test_training_by_the_clock_keeps_its_last_state(state):
+    train(state, "--net", "metric", "--steps", 10_000, "--finish", 0.1)
+    lines = (state / "metric" / "log.txt").read_text().splitlines()
+    read = "import sys, torch; print(torch.load(sys.argv[1], weights_only=False)['step'], file=sys.stderr)"
+    saved = in_parity_environment("-c", read, state / "metric" / "last.pt").strip()
+    assert int(saved) > 3
+    assert [line.split()[1:3] for line in lines[-2:]] == [[saved, "pictures"], [saved, "validation"]]

@@ -95,14 +95,16 @@ def _openvino(model: str, width: int, height: int, threads: int) -> None:
 def _export(model: str, width: int, height: int) -> None:
     import torch
 
+    from depth_anything_ros.files import replacing
+
     warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)  # the size is fixed, so constants are right
     _, depth_network, x = _network_and_input(model, width, height)
     path = cached_path(OFFICIAL_MODELS[model], f"-{width}x{height}.onnx")
     with torch.inference_mode():
         depth_network(x)  # what depends on the size alone becomes constant
     names = {"input_names": ["x"], "output_names": ["depth", "second"]}
-    with torch.no_grad():
-        torch.onnx.export(depth_network, (x,), str(path), opset_version=ONNX_OPSET, dynamo=False, **names)
+    with torch.no_grad(), replacing(path) as partial:  # it is kept, so never half of it
+        torch.onnx.export(depth_network, (x,), str(partial), opset_version=ONNX_OPSET, dynamo=False, **names)
 
 
 if __name__ == "__main__":
