@@ -47,8 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.evaluate.evaluation import EvaluationOptions, evaluate
     from depth_anything_ros.evaluate.output import table, write_csv
-    from depth_anything_ros.evaluate.plots import write_plots
+    from depth_anything_ros.evaluate.plots import check_matplotlib, write_plots
 
+    if arguments.plots:
+        check_matplotlib()
     evaluation = evaluate(
         EvaluationOptions(
             bag=arguments.bag,

@@ -5,7 +5,9 @@
 
 The bag appears under its name when it is complete; Ctrl-C is the ordinary end. Topics without a publisher yet are waited for.
 
-Exit codes: 0 recorded; 2 option, or a bag that is there already; 4 disk, or a type without definition.
+A topic whose type is not installed is skipped with one line.
+
+Exit codes: 0 recorded; 2 option, or a bag that is there already; 4 disk, or no topic whose type is installed.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli import replay_options
 from depth_anything_ros.cli.stopping import stop_request
-from depth_anything_ros.errors import CancelledError
+from depth_anything_ros.errors import CancelledError, OptionError
 
 if TYPE_CHECKING:
     from depth_anything_ros.replay.run import Summary
@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.replay.run import replay
     from depth_anything_ros.replay.source import SourceOptions
 
+    _check_report(arguments)
     source = SourceOptions(arguments.recording, tuple(arguments.k) if arguments.k else None, arguments.calibration, arguments.rate)
     options = replay_options.read(arguments)
     with stop_request() as stopping:
@@ -50,6 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(f"report: {write_report(summary, source, arguments.report, arguments.truth)}")
     return 0
+
+
+def _check_report(arguments: argparse.Namespace) -> None:
+    """Raises OptionError now for what the report would find at the end."""
+    from depth_anything_ros.evaluate.evaluation import DEPTH_NAMES
+
+    if arguments.truth and not arguments.report:
+        raise OptionError("option.range", "--truth is for --report; the verb evaluate compares a bag that is there.")
+    if arguments.report and not {"all", *DEPTH_NAMES}.intersection(arguments.outputs or ["all"]):
+        raise OptionError("option.range", f"--report wants depth in the bag: one of {', '.join(DEPTH_NAMES)} among --outputs.")
 
 
 def _show(summary: Summary) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ def read(arguments: argparse.Namespace) -> ReplayOptions:
 
     overrides = dict(_pairs("--param", arguments.param))
     if arguments.model:
-        overrides["model"] = repr(arguments.model)
+        overrides["model"] = json.dumps(arguments.model, ensure_ascii=False)  # a text for YAML, whatever is in it
     node, unknown = read_options(arguments.params_file, overrides, f"{arguments.namespace or ''}/{NODE_NAME}")
     for name in unknown:
         print(f"warning: the node has no parameter {name}", file=sys.stderr)

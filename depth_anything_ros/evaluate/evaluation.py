@@ -23,7 +23,7 @@ from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import BagMessage, BagReader
 from depth_anything_ros.ros.calibration import sibling
 from depth_anything_ros.ros.message_types import ros2_types
-from depth_anything_ros.ros.messages import stamp_ns
+from depth_anything_ros.ros.messages import calibration_from, stamp_ns
 from depth_anything_ros.ros.sensor_values import depth_values
 from depth_anything_ros.ros.transform_tree import TransformTree
 from depth_anything_ros.types import Float32Array, Intrinsics
@@ -67,7 +67,8 @@ class EvaluationOptions:
             raise OptionError("option.range", f"align {self.align!r} must be one of {', '.join(ALIGNMENTS)}.")
         if self.values not in VALUES:
             raise OptionError("option.range", f"values {self.values!r} must be one of {', '.join(VALUES)}.")
-        if len(self.bands) < 2 or any(low >= high for low, high in zip(self.bands, self.bands[1:])) or self.bands[0] < 0.0:
+        rising = all(low < high for low, high in zip(self.bands, self.bands[1:]))  # false with any NaN
+        if len(self.bands) < 2 or not rising or self.bands[0] < 0.0:
             raise OptionError("option.range", f"bands {' '.join(f'{one:g}' for one in self.bands)} must be two or more rising distances.")
         if not 0.0 <= self.tolerance < math.inf:
             raise OptionError("option.range", f"tolerance {self.tolerance} must be 0 or more seconds.")
@@ -167,10 +168,13 @@ class _Comparison:
             )
         self._truth_type = topic.type
         self.depth = options.depth or _only_depth(bag, options.truth if truths is bag else "")
-        if self.depth not in bag.topics:
-            raise OptionError("option.unknown", f"The bag has no topic {self.depth}.")
+        if self.depth not in bag.topics or bag.topics[self.depth].type != IMAGE:
+            raise OptionError("option.unknown", f"{self.depth} is no image topic of the bag.")
+        if truths is bag and self.depth == options.truth:
+            raise OptionError("option.range", f"{self.depth} cannot be its own truth; name another topic or --truth-bag.")
         self._transforms = TransformTree()
-        self._cameras: OrderedDict[int, Intrinsics | None] = OrderedDict()
+        self._cameras: OrderedDict[int, Any] = OrderedDict()
+        """CameraInfo by stamp."""
         self._frame = ""
         self.problems: set[str] = set()
         self.unpaired = 0
@@ -201,7 +205,7 @@ class _Comparison:
                     self._frame = value.header.frame_id
                     yield Arrival(stamp, depth, None)
             elif message.topic == info:
-                self._cameras[stamp_ns(value.header.stamp)] = _intrinsics(value)
+                self._cameras[stamp_ns(value.header.stamp)] = value
                 if len(self._cameras) > _CAMERAS:
                     self._cameras.popitem(last=False)
             elif kind == TF:
@@ -213,7 +217,8 @@ class _Comparison:
         """Of both bags in the order of their recording."""
         ours, theirs = {self.depth, info}, {self._options.truth}
         if self._truth_type == CLOUD:
-            theirs |= {name for name, topic in self._truths.topics.items() if topic.type == TF}
+            for names, bag in ((ours, self._bag), (theirs, self._truths)):
+                names.update(name for name, topic in bag.topics.items() if topic.type == TF)
         if self._truths is self._bag:
             return self._bag.messages(ours | theirs)
         return heapq.merge(self._bag.messages(ours), self._truths.messages(theirs), key=lambda message: message.stamp_ns)
@@ -228,10 +233,12 @@ class _Comparison:
 
     def _true_depth(self, stamp: int, truth: Any) -> Float32Array | None:
         if self._truth_type == IMAGE:
+            if truth.header.frame_id.lstrip("/") != self._frame.lstrip("/"):
+                frames = f"{truth.header.frame_id!r}, the depth of {self._frame!r}"
+                self.problems.add(f"the truth is of frame {frames}: pixels are compared as if one camera had seen both")
             return self._guarded(lambda: depth_values(truth))
-        camera = self._cameras.get(stamp)
+        camera = self._guarded(lambda: _intrinsics(self._cameras.get(stamp), self.depth))
         if camera is None:
-            self.problems.add(f"the depth comes without calibrated {sibling(self.depth)}, which the points are projected with")
             return None
         matrix = self._transforms.lookup(self._frame, truth.header.frame_id, stamp)
         if not isinstance(matrix, np.ndarray):
@@ -249,9 +256,14 @@ class _Comparison:
             return None
 
 
-def _intrinsics(info: Any) -> Intrinsics | None:
-    fx, fy, cx, cy = (float(info.k[index]) for index in (0, 4, 2, 5))
-    return Intrinsics(info.width, info.height, fx, fy, cx, cy) if fx > 0.0 and fy > 0.0 else None
+def _intrinsics(info: Any, depth: str) -> Intrinsics:
+    """Of a depth map, by its CameraInfo. Raises InputError where the points of a laser cannot be projected with it."""
+    fx, fy, cx, cy = (0.0,) * 4 if info is None else (float(info.k[index]) for index in (0, 4, 2, 5))
+    if fx <= 0.0 or fy <= 0.0:
+        raise InputError("input.intrinsics", f"the depth comes without calibrated {sibling(depth)}, which the points are projected with")
+    if calibration_from(info).distorted:
+        raise InputError("input.intrinsics", f"{depth} is of a distorted picture, which points are not projected into: use rectify auto")
+    return Intrinsics(info.width, info.height, fx, fy, cx, cy)
 
 
 def _only_depth(bag: BagReader, truth: str) -> str:

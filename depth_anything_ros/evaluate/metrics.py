@@ -106,7 +106,8 @@ class Drift:
 
     @classmethod
     def of(cls, seconds: Sequence[float], scales: Sequence[float]) -> Drift:
-        times, logs = np.asarray(seconds, np.float64), np.log(np.asarray(scales, np.float64))
+        with np.errstate(divide="ignore", invalid="ignore"):  # a fit to next to nothing may well be 0 or less
+            times, logs = np.asarray(seconds, np.float64), np.log(np.asarray(scales, np.float64))
         good = np.isfinite(logs)
         times, logs = times[good], logs[good]
         if times.size < 3 or np.ptp(times) == 0.0:

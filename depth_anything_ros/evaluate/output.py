@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
-from depth_anything_ros.errors import InputError
 from depth_anything_ros.evaluate.evaluation import Evaluation, Numbers
 from depth_anything_ros.evaluate.metrics import NUMBERS
+from depth_anything_ros.files import write_file
 
 TITLES = {"abs_rel": "AbsRel", "rmse": "RMSE", "delta1": "δ1", "delta2": "δ2", "delta3": "δ3", "silog": "SILog", "coverage": "coverage"}
 
@@ -32,11 +33,9 @@ def write_csv(evaluation: Evaluation, path: Path) -> None:
         lines.append(["band", "", low, high, sums.pixels, "", "", *_values(sums.numbers())])
     fit = evaluation.fit
     lines.append(["all", "", "", "", evaluation.total.pixels, repr(fit.factor), repr(fit.shift), *_values(evaluation.total.numbers())])
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(lines)
-    except OSError as error:
-        raise InputError("input.file", f"{path} cannot be written: {error.strerror}.") from error
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(lines)
+    write_file(path, text.getvalue().encode())
 
 
 def about_fit(evaluation: Evaluation) -> str:

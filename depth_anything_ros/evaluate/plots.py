@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,17 @@ from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.evaluate.evaluation import Evaluation
 
 
+def check_matplotlib() -> None:
+    """Raises OptionError without matplotlib."""
+    if find_spec("matplotlib") is None:
+        raise OptionError("option.range", 'Plots need matplotlib: pip install "depth_anything_ros[evaluate]".')
+
+
 def write_plots(evaluation: Evaluation, folder: Path) -> list[Path]:
-    """Write by_distance.png and over_time.png. Raises OptionError without matplotlib, InputError when the folder cannot be written."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise OptionError("option.range", 'Plots need matplotlib: pip install "depth_anything_ros[evaluate]".') from error
+    """Write by_distance.png and over_time.png; matplotlib is there. Raises InputError when the folder cannot be written."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

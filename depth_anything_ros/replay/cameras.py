@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -54,7 +55,9 @@ def find_cameras(source: Source, options: ReplayOptions) -> tuple[Camera, ...]:
     if options.images and len(chosen) > 1 and options.namespace is not None:
         raise OptionError("option.range", "--namespace is for one image topic; several keep their own.")
     namespace = options.namespace if options.images or not names else None
-    return tuple(_camera(source, name, namespace) for name in chosen)
+    cameras = tuple(_camera(source, name, namespace) for name in chosen)
+    _check_apart(cameras)
+    return cameras
 
 
 def _of_parameter(options: ReplayOptions, compressed: bool) -> list[str]:
@@ -71,14 +74,27 @@ def _camera(source: Source, image: str, namespace: str | None) -> Camera:
     return Camera(image, kind, calibration.sibling(base), own)
 
 
+def _check_apart(cameras: Sequence[Camera]) -> None:
+    """Raises OptionError for two cameras whose outputs would have the same names."""
+    first: dict[str, Camera] = {}
+    for camera in cameras:
+        other = first.setdefault(camera.namespace, camera)
+        if other is not camera:
+            raise OptionError(
+                "option.range",
+                f"The depth of {other.image} and of {camera.image} would both be {camera.namespace}/depth/image_rect; replay one after the "
+                "other (--image), each with a --namespace.",
+            )
+
+
 def _candidates(source: Source, pictures: dict[str, int], compressed: bool) -> list[str]:
     """Topics with pictures that are no depth images; of a picture in both forms one; our own outputs only without others."""
     reader = BagMessages(ros2_types())
     found = []
     for name, count in pictures.items():
         kind = source.topics[name].type
-        other = pictures.get(name.removesuffix(_SUFFIX) if kind == COMPRESSED else name + _SUFFIX)
-        if not count or (other and compressed != (kind == COMPRESSED)):
+        twin = name.removesuffix(_SUFFIX) if kind == COMPRESSED else name + _SUFFIX
+        if not count or (twin != name and pictures.get(twin) and compressed != (kind == COMPRESSED)):
             continue
         if _holds_pictures(source, name, kind, reader):
             found.append(name)
@@ -88,10 +104,11 @@ def _candidates(source: Source, pictures: dict[str, int], compressed: bool) -> l
 def _holds_pictures(source: Source, name: str, kind: str, reader: BagMessages) -> bool:
     """By the first message that can be read."""
     for message in source.messages([name]):
-        if kind == COMPRESSED:
-            return True
         with suppress(InputError):  # it will be counted among the refused pictures
-            return bool(reader.read(message.data, kind).encoding not in _DEPTH_ENCODINGS)
+            first = reader.read(message.data, kind)
+            # image_transport: "rgb8; jpeg compressed bgr8", "16UC1; png compressed", "16UC1; compressedDepth png".
+            encoding = first.format.partition(";")[0].strip() if kind == COMPRESSED else first.encoding
+            return encoding not in _DEPTH_ENCODINGS
     return False
 
 

@@ -72,17 +72,19 @@ def begin(
     """A state that has seen nothing, by image topic, and who hears the topics of the recording.
 
     net: for the sources that look at keyframes. Raises OptionError where the recording lacks what the source reads, or has it with another
-    type.
+    type, and for a remap of what nobody reads.
     """
     tree = TransformTree()
     ears: dict[str, list[Ear]] = {}
     following = {}
+    names = set(_TF) if _reads_tf(node) else set()
     for camera in cameras:
         source, readings = chosen_source(node, lambda: tree, net)
         tracker = None if source is None else ScaleTracker(node.processing.scale_source, source, node.scale)
         steadier = DepthSteadier(node.temporal) if node.temporal.scale or node.temporal.depth else None
         following[camera.image] = Following(tracker, steadier)
         if readings is not None:
+            names.update(readings.topics, (f"{camera.namespace}/{name}" for name in readings.topics))
             wanted = {_recorded(camera, name, remaps): Ear(*heard) for name, heard in readings.topics.items()}
             others = {name: topic for name, topic in topics.items() if name not in (camera.image, camera.info)}
             _check_any(wanted, others, node.processing.scale_source)
@@ -93,6 +95,12 @@ def begin(
             ears[remaps.get(name, name)] = [Ear(_TF_TYPE, lambda message, static=name == _TF[1]: tree.add(message, static=static))]
         if _needs_tf(node):
             _check_any({name: one[0] for name, one in ears.items() if one[0].type == _TF_TYPE}, topics, node.processing.scale_source)
+    if unread := [name for name in remaps if name not in names]:
+        raise OptionError(
+            "option.range",
+            f"--remap {unread[0]}: scale.source {node.processing.scale_source} reads {', '.join(sorted(names)) or 'no topic'} "
+            "(pictures: --image, outputs: --namespace).",
+        )
     for topic, heard in ears.items():
         if topic in topics and topics[topic].type != heard[0].type:
             raise OptionError("option.range", f"{topic} holds {topics[topic].type}, where the scale's source reads {heard[0].type}.")

@@ -66,12 +66,14 @@ class Journal:
         return self.output.exists()
 
     def plan(self) -> Plan | None:
-        """That of an earlier run. Raises OptionError when it was made for something else."""
+        """That of an earlier run. Raises OptionError when segments were done for something else."""
         path = self._work / "plan.json"
         if not path.exists():
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["identity"] != self._identity:
+            if not self.finished():
+                return None  # a run with an option that did not fit, for example: nothing is lost
             begun = self._difference(content["identity"])
             raise OptionError(
                 "option.range", f"{self.output} was begun with {begun}; go on with that, or remove {self._work} to begin anew."

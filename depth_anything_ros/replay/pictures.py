@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ from depth_anything_ros.files import find_pictures, grabbed_picture, read_pictur
 from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.paths import user_path
 from depth_anything_ros.replay.calibration_file import calibration_of_k, read_calibration
-from depth_anything_ros.replay.source import STAMP_END, Head, SourceOptions, is_video
+from depth_anything_ros.replay.source import STAMP_END, Head, LostPicture, SourceOptions, is_video
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import FOREVER_NS, BagMessage, BagTopic
 from depth_anything_ros.ros.camera_bag import CAMERA_INFO, CAMERA_QOS, FRAME_ID, IMAGE, START_NS
@@ -27,6 +27,8 @@ from depth_anything_ros.types import UInt8Array
 IMAGE_RAW = "/camera/image_raw"
 _IMAGE_TYPE, _INFO_TYPE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 _FOLDER_RATE = 10.0
+_SLOWEST, _FASTEST = 1e-3, 1e6
+"""Pictures per second whose stamps are possible and differ."""
 
 
 class PictureSource:
@@ -36,9 +38,11 @@ class PictureSource:
         path = user_path(options.path)
         self.warnings: list[str] = []
         self._pictures: _Pictures = _Video(path) if is_video(path) else _Folder(path)
-        self._rate = options.rate or self._pictures.rate
-        if not 0.0 < self._rate < float("inf"):
-            raise OptionError("option.range", f"rate {self._rate} must be a positive number of pictures per second.")
+        self._rate = self._pictures.rate if options.rate is None else options.rate
+        if not _SLOWEST <= self._rate <= _FASTEST:
+            raise OptionError(
+                "option.range", f"Rate {self._rate:g} of {path} must be {_SLOWEST:g} to {_FASTEST:g} pictures per second; give a --rate."
+            )
         self._messages = BagMessages(ros2_types())
         self._calibration = self._read_calibration(options)
         self._image = IMAGE_RAW if self._calibration is not None and self._calibration.distorted else IMAGE
@@ -62,7 +66,7 @@ class PictureSource:
                 yield Head(CAMERA_INFO, stamp, info)
             yield Head(self._image, stamp, bytes(4) + self._time(stamp))
 
-    def messages(self, names: Collection[str], start_ns: int = 0, stop_ns: int = FOREVER_NS) -> Iterator[BagMessage]:
+    def messages(self, names: Collection[str], start_ns: int = 0, stop_ns: int = FOREVER_NS) -> Iterator[BagMessage | LostPicture]:
         first = max(0, int((start_ns - START_NS) * 1e-9 * self._rate))
         while self._stamp(first) < start_ns:
             first += 1
@@ -72,7 +76,9 @@ class PictureSource:
                 return
             if CAMERA_INFO in names and self._calibration is not None:
                 yield BagMessage(CAMERA_INFO, stamp, self._info(stamp))
-            if self._image in names:
+            if self._image in names and isinstance(rgb, InputError):
+                yield LostPicture(self._image, stamp, rgb)
+            elif self._image in names:
                 yield BagMessage(self._image, stamp, self._picture(rgb, stamp))
 
     def __enter__(self) -> PictureSource:
@@ -86,8 +92,10 @@ class PictureSource:
             return read_calibration(options.calibration)
         if options.k is None:
             return None
-        height, width = next(rgb for _, rgb in self._pictures.read(0)).shape[:2]
-        return calibration_of_k(options.k, width, height)
+        for _, rgb in self._pictures.read(0):
+            if not isinstance(rgb, InputError):
+                return calibration_of_k(options.k, rgb.shape[1], rgb.shape[0])
+        raise InputError("input.file", f"No picture of {options.path} can be read.")
 
     def _stamp(self, index: int) -> int:
         return START_NS + round(index * 1e9 / self._rate)
@@ -122,11 +130,19 @@ class PictureSource:
         return bytes(self._messages.bytes_of(message))
 
 
+def _read(read: Callable[..., UInt8Array], *arguments: object) -> UInt8Array | InputError:
+    """A picture, or why there is none: one that is damaged does not cost the others their depth."""
+    try:
+        return read(*arguments)
+    except InputError as error:
+        return error
+
+
 class _Pictures(Protocol):
     rate: float
 
     def count(self) -> int: ...
-    def read(self, first: int) -> Iterator[tuple[int, UInt8Array]]: ...
+    def read(self, first: int) -> Iterator[tuple[int, UInt8Array | InputError]]: ...
     def close(self) -> None: ...
 
 
@@ -138,9 +154,9 @@ class _Folder:
     def count(self) -> int:
         return len(self._paths)
 
-    def read(self, first: int) -> Iterator[tuple[int, UInt8Array]]:
+    def read(self, first: int) -> Iterator[tuple[int, UInt8Array | InputError]]:
         for index, path in enumerate(self._paths[first:], first):
-            yield index, read_picture(path)
+            yield index, _read(read_picture, path)
 
     def close(self) -> None:
         pass
@@ -164,7 +180,7 @@ class _Video:
             capture.release()
         return self._count
 
-    def read(self, first: int) -> Iterator[tuple[int, UInt8Array]]:
+    def read(self, first: int) -> Iterator[tuple[int, UInt8Array | InputError]]:
         if first < self._next:
             self._capture.release()
             self._capture, self._next = self._open(), 0
@@ -172,7 +188,7 @@ class _Video:
             index = self._next
             self._next += 1
             if index >= first:
-                yield index, grabbed_picture(self._capture, self._path, index)
+                yield index, _read(grabbed_picture, self._capture, self._path, index)
 
     def close(self) -> None:
         self._capture.release()

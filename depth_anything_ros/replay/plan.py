@@ -98,8 +98,8 @@ class Plan:
 def make_plan(source: Source, cameras: Sequence[Camera], options: ReplayOptions) -> Plan:
     """Reads the recording once. Raises InputError ``input.bag`` when the range holds no pictures."""
     index = read_index(source, cameras)
-    begin = 0 if options.start == 0.0 else source.start_ns + round(options.start * 1e9)
-    end = FOREVER_NS if options.stop is None else source.start_ns + round(options.stop * 1e9)
+    begin = 0 if options.start == 0.0 else _later(source.start_ns, options.start)
+    end = FOREVER_NS if options.stop is None else _later(source.start_ns, options.stop)
     times = sorted(time for one in index.cameras.values() for time in one.recorded if begin <= time < end)
     if not times:
         raise InputError("input.bag", "There are no pictures in the range of time that is asked for.")
@@ -113,6 +113,11 @@ def make_plan(source: Source, cameras: Sequence[Camera], options: ReplayOptions)
         for number, (start, stop) in enumerate(pairwise(borders))
     ]
     return Plan(tuple(cameras), tuple(index.calibrations), tuple(segments), begin, tuple(source.warnings))
+
+
+def _later(begin_ns: int, seconds: float) -> int:
+    """Nanoseconds; at the latest `FOREVER_NS`, which storages can hold."""
+    return min(begin_ns + round(min(seconds * 1e9, float(FOREVER_NS))), FOREVER_NS)
 
 
 def _length(options: ReplayOptions, lead: Lead, times: Sequence[int], most: int) -> int:

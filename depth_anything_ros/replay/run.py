@@ -131,7 +131,7 @@ def _summary(plan: Plan, results: list[SegmentResult], output: str, seconds: flo
         topics={},
         seconds=seconds,
         infer_seconds=sum(one.infer_seconds for one in results),
-        warnings=plan.warnings,
+        warnings=tuple(dict.fromkeys([*plan.warnings, *(text for one in results for text in one.remarks)])),
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from depth_anything_ros.errors import CancelledError, InputError
+from depth_anything_ros.errors import CancelledError, InputError, OptionError
 from depth_anything_ros.replay.camera_replay import CameraReplay, Inferred, Output
 from depth_anything_ros.replay.following import Ear, Following, OnTheSpot, begin, follows
 from depth_anything_ros.replay.options import ReplayOptions
@@ -23,6 +23,7 @@ from depth_anything_ros.replay.state import STATE_FILE, packed, recalled
 from depth_anything_ros.replay.steps import Step, StepReader
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_writer import BagWriter
+from depth_anything_ros.ros.calibration import NO_CAMERA_INFO
 from depth_anything_ros.ros.camera_bag import LATCHED_QOS, NODE_QOS
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.parameters import NodeOptions
@@ -35,7 +36,7 @@ NOTE = "depth_anything_ros"
 """Key of a segment's result in the metadata of its bag."""
 _AHEAD = 4
 """Steps that wait between reading, computing and writing."""
-_NAMED_REFUSALS = 5
+_NAMED_REFUSALS = _NAMED_REMARKS = 5
 
 
 @dataclass
@@ -50,6 +51,8 @@ class SegmentResult:
     """Pictures that cannot be used; there is no depth for them."""
     refusals: tuple[str, ...] = ()
     """The first few, in words."""
+    remarks: tuple[str, ...] = ()
+    """What is wrong with calibrations, and what else the user should know."""
     seconds: float = 0.0
     infer_seconds: float = 0.0
     model: str = ""
@@ -84,6 +87,7 @@ class SegmentRunner:
         self._outputs = {f"{camera.namespace}/{name}": kind for camera in plan.cameras for name, kind in relative.items()}
         # In the order of the recording, so that all segments declare them alike; depth that was recorded gives way to the new one.
         self._copied = [name for name in source.topics if name in kept and name not in self._outputs]
+        self._remarks = _replaced(source, plan, kept & self._outputs.keys())
         self._reader = StepReader(source, self._cameras, self._copied, messages, options.every, plan.start_ns)
         beside = background_options(options.node)
         self._keyframes = None if beside is None else OnTheSpot(lambda: load_engine(replace(beside, threads=options.node.threads)), turn)
@@ -99,7 +103,7 @@ class SegmentRunner:
         is left at `folder` then.
         """
         started = time.perf_counter()
-        result = SegmentResult(segment.number, model=self._info.checkpoint, kind=self._info.kind.value)
+        result = SegmentResult(segment.number, model=self._info.checkpoint, kind=self._info.kind.value, remarks=self._remarks)
         before = folder.with_name(f"{segment.number - 1:04d}")
         steps = self._begin(segment, before)
 
@@ -156,6 +160,7 @@ class SegmentRunner:
                 return None
             if isinstance(take.picture, InputError):
                 raise take.picture
+            self._remark(take.topic, take.picture.view.problem, result)
             inferred = take.camera.infer(take.picture, take.stamp_ns, take.number)
         except InputError as error:
             if not take.lead:
@@ -170,6 +175,13 @@ class SegmentRunner:
     def _name(refusal: str, result: SegmentResult) -> None:
         if len(result.refusals) < _NAMED_REFUSALS:
             result.refusals += (refusal,)
+
+    @staticmethod
+    def _remark(topic: str, problem: str, result: SegmentResult) -> None:
+        """What is wrong with a calibration; that there is none the user knows."""
+        remark = f"{topic}: {problem}"
+        if problem not in ("", NO_CAMERA_INFO) and remark not in result.remarks and len(result.remarks) < _NAMED_REMARKS:
+            result.remarks += (remark,)
 
     @staticmethod
     def _outputs_of(step: Step, inferred: Inferred | None) -> Iterator[Output]:
@@ -195,7 +207,18 @@ class SegmentRunner:
             bag.write(output.topic, output.stamp_ns, output.data)
 
 
+def _replaced(source: Source, plan: Plan, names: Collection[str]) -> tuple[str, ...]:
+    """A remark on recorded topics that outputs take the place of. Raises OptionError where one is a camera's own."""
+    own = [name for camera in plan.cameras for name in (camera.image, camera.info) if name in names]
+    if own:
+        raise OptionError(
+            "option.range", f"The output {own[0]} would take the place of the camera's own; give another --namespace, or name --outputs."
+        )
+    gone = [name for name in sorted(names) if source.topics[name].count]
+    return (f"recorded topics that new ones take the place of: {', '.join(gone)}",) if gone else ()
+
+
 def result_of(metadata: dict[str, Any]) -> SegmentResult:
     """Read back from the `custom_data` of a segment's bag."""
     values = json.loads(metadata[NOTE])
-    return SegmentResult(**{**values, "refusals": tuple(values["refusals"])})
+    return SegmentResult(**{**values, **{name: tuple(values[name]) for name in ("refusals", "remarks")}})

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol
 
-from depth_anything_ros.errors import OptionError
+from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.files import PICTURE_SUFFIXES, VIDEO_SUFFIXES
 from depth_anything_ros.paths import user_path
 from depth_anything_ros.ros.bag_reader import FOREVER_NS, STORAGE_SUFFIXES, BagMessage, BagReader, BagTopic
@@ -24,6 +24,19 @@ class Head(NamedTuple):
     stamp_ns: int
     """When it was recorded."""
     data: bytes
+
+
+class LostPicture(NamedTuple):
+    """In the place of a message: a picture that cannot be read, of a video or a folder."""
+
+    topic: str
+    stamp_ns: int
+    problem: InputError
+
+    @property
+    def data(self) -> bytes:
+        """None of it is there."""
+        return b""
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Source(Protocol):
     @property
     def indexed(self) -> bool: ...
     def heads(self, images: Collection[str], infos: Collection[str]) -> Iterator[Head]: ...
-    def messages(self, names: Collection[str], start_ns: int = 0, stop_ns: int = FOREVER_NS) -> Iterator[BagMessage]: ...
+    def messages(self, names: Collection[str], start_ns: int = 0, stop_ns: int = FOREVER_NS) -> Iterator[BagMessage | LostPicture]: ...
     def __enter__(self) -> Source: ...
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
 

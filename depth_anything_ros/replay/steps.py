@@ -14,7 +14,7 @@ from depth_anything_ros.errors import InputError
 from depth_anything_ros.replay.camera_replay import CameraReplay
 from depth_anything_ros.replay.following import Ear
 from depth_anything_ros.replay.plan import CameraPart, Segment
-from depth_anything_ros.replay.source import Source
+from depth_anything_ros.replay.source import LostPicture, Source
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import FOREVER_NS, BagMessage
 from depth_anything_ros.ros.picture import Picture
@@ -26,6 +26,9 @@ _EARLIER_NS = 10_000_000_000
 """What sensors and TF said so long before the first picture is heard (the length of tf2's buffer)."""
 _LARGEST_STEP = 8 << 20
 """Bytes of messages that are copied in one step."""
+
+
+Recorded = BagMessage | LostPicture
 
 
 class Take(NamedTuple):
@@ -89,7 +92,7 @@ class StepReader:
                 step.heard += message.heard
                 step.problems += message.problems
                 continue
-            if message.topic in self._copied and message.stamp_ns >= segment.start_ns:
+            if isinstance(message, BagMessage) and message.topic in self._copied and message.stamp_ns >= segment.start_ns:
                 step.copies.append(message)
                 size += len(message.data)
             if message.topic in self._cameras and self._concerns(message, segment):
@@ -99,14 +102,14 @@ class StepReader:
                 step, size = Step(), 0
         yield step
 
-    def _in_time(self, segment: Segment, ears: Mapping[str, Sequence[Ear]], lead: bool, heard: bool) -> Iterator[BagMessage | _Heard]:
+    def _in_time(self, segment: Segment, ears: Mapping[str, Sequence[Ear]], lead: bool, heard: bool) -> Iterator[Recorded | _Heard]:
         """Messages in the order of their recording, but sensors as early as pictures hear them."""
         if not ears:
             yield from self._read(segment, (), lead, heard)
             return
         heard_before = segment.start_ns + _LATE_NS if heard else 0
-        waiting: deque[BagMessage] = deque()
-        unheard: deque[BagMessage] = deque()
+        waiting: deque[Recorded] = deque()
+        unheard: deque[Recorded] = deque()
         own = self._copied | self._cameras.keys()
         for message in chain(self._read(segment, ears, lead, heard), (None,)):
             while waiting and (message is None or waiting[0].stamp_ns + _LATE_NS < message.stamp_ns):
@@ -118,7 +121,7 @@ class StepReader:
                 waiting.append(message)
         yield self._hear(unheard, ears, segment.stop_ns + _LATE_NS)
 
-    def _read(self, segment: Segment, ears: Collection[str], lead: bool, heard: bool) -> Iterator[BagMessage]:
+    def _read(self, segment: Segment, ears: Collection[str], lead: bool, heard: bool) -> Iterator[Recorded]:
         """All that is needed of the recording, each once."""
         read, begin = self._source.messages, segment.lead_ns if lead else segment.start_ns
         if ears and not heard:
@@ -131,7 +134,7 @@ class StepReader:
         if ears and segment.stop_ns < FOREVER_NS:
             yield from read(set(ears), segment.stop_ns, segment.stop_ns + _LATE_NS)
 
-    def _hear(self, waiting: deque[BagMessage], ears: Mapping[str, Sequence[Ear]], until_ns: int) -> _Heard:
+    def _hear(self, waiting: deque[Recorded], ears: Mapping[str, Sequence[Ear]], until_ns: int) -> _Heard:
         found = _Heard([], [])
         while waiting and waiting[0].stamp_ns <= until_ns:
             message = waiting.popleft()
@@ -148,17 +151,18 @@ class StepReader:
         latched = {name for name in self._copied if is_latched(name, self._source.topics[name].qos)}
         if segment.number == 0 and self._begin_ns > 0 and latched:
             for message in self._source.messages(latched, 0, self._begin_ns):
-                yield Step(copies=[message._replace(stamp_ns=self._begin_ns)])
+                yield Step(copies=[BagMessage(message.topic, self._begin_ns, message.data)])
 
     @staticmethod
-    def _concerns(message: BagMessage, segment: Segment) -> bool:
+    def _concerns(message: Recorded, segment: Segment) -> bool:
         """Whether a picture belongs to the segment or to the lead of its camera."""
         return message.stamp_ns >= segment.start_ns or message.stamp_ns >= segment.leads[message.topic].start_ns
 
-    def _take(self, message: BagMessage, number: int, calibration: tuple[int, bool], lead: bool) -> Take:
+    def _take(self, message: Recorded, number: int, calibration: tuple[int, bool], lead: bool) -> Take:
         camera = self._cameras[message.topic]
-        wanted = number % self._every == 0
-        picture = camera.prepare(message.data, *calibration) if wanted else None
+        picture: Picture | InputError | None = None
+        if number % self._every == 0:
+            picture = message.problem if isinstance(message, LostPicture) else camera.prepare(message.data, *calibration)
         return Take(camera, message.topic, message.stamp_ns, number // self._every, picture, lead)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +16,26 @@ from numpy.typing import NDArray
 from depth_anything_ros.colors import colourise, shade
 from depth_anything_ros.edges import flying_pixels
 from depth_anything_ros.errors import InputError, OptionError
-from depth_anything_ros.evaluate.evaluation import Evaluation, EvaluationOptions, evaluate
+from depth_anything_ros.evaluate.evaluation import CLOUD, DEPTH_NAMES, IMAGE, Evaluation, EvaluationOptions, evaluate
 from depth_anything_ros.geometry import project
 from depth_anything_ros.replay.cameras import Camera
-from depth_anything_ros.replay.source import SourceOptions, open_source
+from depth_anything_ros.replay.source import SourceOptions
 from depth_anything_ros.report.charts import Line
+from depth_anything_ros.report.likely_truth import likely_truth
+from depth_anything_ros.report.pictures import pictures_at
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import BagReader
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.messages import stamp_ns
-from depth_anything_ros.ros.picture import PictureMaker
 from depth_anything_ros.ros.sensor_values import depth_values
 from depth_anything_ros.types import DepthKind, Float32Array, Intrinsics, UInt8Array
 
-DEPTHS = ("depth/image_rect", "depth/image_raw", "relative/image")
 _SHEET, _CLOUDS = 8, 5
 _MOST_SAMPLES = 400
 """Confidence maps that the timeline looks at."""
 _MOST_POINTS = 60_000
 _TILE = 300
 _EDGE = 0.1
-_LASER = "sensor_msgs/msg/PointCloud2"
-_IMAGE = "sensor_msgs/msg/Image"
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def gather(bag: Path, recording: SourceOptions, cameras: Sequence[Camera], kind:
 
     kind: of the model's depth (`DepthKind`).
     """
-    return [_Gatherer(bag, recording, camera, kind).content(truth) for camera in cameras]
+    return [_Gatherer(bag, recording, camera, kind).content(truth, cameras) for camera in cameras]
 
 
 class _Gatherer:
@@ -103,26 +101,27 @@ class _Gatherer:
         self._messages = BagMessages(ros2_types())
         with BagReader(bag) as reader:
             self._topics = {name: topic.type for name, topic in reader.topics.items() if topic.count}
-        found = [name for name in (self._name(one) for one in DEPTHS) if name in self._topics]
+        found = [name for name in (self._name(one) for one in DEPTH_NAMES) if name in self._topics]
         if not found:
-            raise InputError("input.bag", f"{bag} holds no depth of {camera.image}; a report wants one of {', '.join(DEPTHS)}.")
+            raise InputError("input.bag", f"{bag} holds no depth of {camera.image}; a report wants one of {', '.join(DEPTH_NAMES)}.")
         self._depth = found[0]
         self._stamps = [stamp for stamp, _ in self._of(self._depth)]
         every = [stamp for name in {*found, self._name("depth/timing")} for stamp, _ in self._of(name)]
         self._first, self._last = min(every), max(every)
-        self._metric = not self._depth.endswith(DEPTHS[-1])
+        self._metric = not self._depth.endswith(DEPTH_NAMES[-1])
         self._inverse = not self._metric and kind == DepthKind.RELATIVE_INVERSE_DEPTH.value
 
-    def content(self, truth: str) -> CameraContent:
+    def content(self, truth: str, cameras: Sequence[Camera]) -> CameraContent:
+        """cameras: all of the bag, this one among them."""
         unit = "metres" if self._metric else "units of inverse depth (near is large)" if self._inverse else "units without scale"
         content = CameraContent(self._camera.image, unit, span=(0.0, self._seconds(self._last)))
-        if self._metric and self._name(DEPTHS[-1]) in self._topics:
-            unknown = sum(1 for _ in self._of(self._name(DEPTHS[-1])))
+        if self._metric and self._name(DEPTH_NAMES[-1]) in self._topics:
+            unknown = sum(1 for _ in self._of(self._name(DEPTH_NAMES[-1])))
             content.unit = f"metres in {len(self._stamps)} pictures; in {unknown} the scale was not known"
         content.latency = self._latency()
         content.confidence = self._confidence()
         content.scale = self._published_scale()
-        self._compare(content, truth)
+        self._compare(content, truth, cameras)
         self._add_pictures(content)
         return content
 
@@ -155,7 +154,7 @@ class _Gatherer:
         lines: dict[str, tuple[list[float], list[float]]] = {}
         for name, topic, measure in (
             ("confidence, mean", self._name("depth/confidence"), lambda map_: float(np.mean(map_))),
-            ("share of valid depth", self._depth, lambda map_: float(np.mean(np.isfinite(map_) & (map_ > 0.0)))),
+            ("share of valid depth", self._depth, lambda map_: float(np.mean(self._valid(map_)))),
         ):
             for number, (stamp, message) in enumerate(self._of(topic)):
                 if number % step == 0:
@@ -163,6 +162,10 @@ class _Gatherer:
                     times.append(self._seconds(stamp))
                     values.append(measure(depth_values(message)))
         return [Line(name, *line) for name, line in lines.items()]
+
+    def _valid(self, depth: Float32Array) -> NDArray[np.bool_]:
+        """bool [H, W]; of inverse depth, whose shift is unknown, 0 and less may well be distances."""
+        return np.isfinite(depth) if self._inverse else np.isfinite(depth) & (depth > 0.0)
 
     def _published_scale(self) -> list[Line]:
         times, values = [], []
@@ -174,15 +177,14 @@ class _Gatherer:
             times, values = [*times, self._seconds(self._last)], [*values, values[-1]]
         return [Line("as the source says", times, values)] if times else []
 
-    def _compare(self, content: CameraContent, truth: str) -> None:
+    def _compare(self, content: CameraContent, truth: str, cameras: Sequence[Camera]) -> None:
         with BagReader(self._bag) as reader:
-            kinds = {name: topic.type for name, topic in reader.topics.items() if topic.count}
-        topic = truth or _likely_truth(kinds, self._camera)
+            topic = truth or likely_truth(reader, self._depth, cameras)
         if not topic:
-            content.remark = "The bag holds no depth image and no laser to compare with."
+            content.remark = "The bag holds no depth image in this camera's frame and no laser to compare with."
             return
         try:
-            tolerance = 0.05 if kinds.get(topic) == _LASER else 0.0
+            tolerance = 0.05 if self._topics.get(topic) == CLOUD else 0.0
             values = "inverse" if self._inverse else "depth"
             content.evaluation = evaluate(EvaluationOptions(self._bag, topic, depth=self._depth, values=values, tolerance=tolerance))
         except (InputError, OptionError) as error:
@@ -197,9 +199,10 @@ class _Gatherer:
     def _add_pictures(self, content: CameraContent) -> None:
         chosen = _spread(self._stamps, _SHEET)
         clouds = set(_spread(chosen, _CLOUDS))
-        pictures = self._pictures(set(chosen))
         maps = {name: self._maps(topic, chosen) for name, topic in (("depth", self._depth), ("confidence", self._name("depth/confidence")))}
         cameras = {stamp: info for stamp, info in self._of(self._info_topic()) if stamp in clouds}
+        distorted = self._depth.endswith(DEPTH_NAMES[1]) or any(np.any(info.d) for info in cameras.values())
+        pictures = self._pictures(set(chosen), "off" if distorted else "auto")
         for stamp in chosen:
             tiles = [Tile("picture", _jpeg(pictures[stamp]))] if stamp in pictures else []
             depth, confidence = maps["depth"].get(stamp), maps["confidence"].get(stamp)
@@ -228,34 +231,12 @@ class _Gatherer:
     def _maps(self, topic: str, stamps: Sequence[int]) -> dict[int, Float32Array]:
         return {stamp: depth_values(message) for stamp, message in self._of(topic) if stamp in stamps}
 
-    def _pictures(self, stamps: set[int]) -> dict[int, UInt8Array]:
+    def _pictures(self, stamps: set[int], rectify: str) -> dict[int, UInt8Array]:
         """uint8 RGB [H, W, 3] by stamp: as rectified by the node, as kept in the bag, or as in the recording."""
-        rectified = self._name("rgb/image_rect_color")
-        topic, kind = (rectified, _IMAGE) if rectified in self._topics else (self._camera.image, self._camera.type)
-        source = SourceOptions(self._bag) if topic in self._topics else self._recording
-        maker, found = PictureMaker(self._camera.base, "auto"), {}
-        with open_source(source) as reader:
-            for one in reader.messages([topic]):
-                try:
-                    message = self._messages.read(one.data, kind)
-                    stamp = stamp_ns(message.header.stamp)
-                    if stamp in stamps:
-                        frame = maker.picture(message, None, 0.0).frame
-                        found[stamp] = frame.pixels[:, :, ::-1] if frame.bgr else frame.pixels
-                except InputError:
-                    continue  # the replay has counted and named it
-        return found
-
-
-def _likely_truth(kinds: dict[str, str], camera: Camera) -> str:
-    """A depth image with a telling name, else a laser's cloud that is not the node's own."""
-    ours = {f"{camera.namespace}/{name}" for name in (*DEPTHS, "depth/confidence", "depth/sky_mask", "depth/color", "points")}
-    others = {name: kind for name, kind in kinds.items() if name not in ours and name != camera.image}
-    images = [name for name, kind in others.items() if kind == _IMAGE]
-    for word in ("truth", "ground", "gt", "depth"):
-        if found := [name for name in images if word in name.lower()]:
-            return found[0]
-    return next((name for name, kind in others.items() if kind == _LASER), "")
+        rectified, camera = self._name("rgb/image_rect_color"), self._camera
+        if rectified in self._topics:
+            camera = replace(camera, image=rectified, type=IMAGE, info=self._name("rgb/camera_info"))
+        return pictures_at(SourceOptions(self._bag) if camera.image in self._topics else self._recording, camera, stamps, rectify)
 
 
 def _spread(stamps: Sequence[int], count: int) -> list[int]:

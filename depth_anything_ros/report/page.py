@@ -104,8 +104,9 @@ def _accuracy(evaluation: Evaluation) -> str:
     drift = evaluation.drift
     trend = "" if math.isnan(drift.spread) else f" Its scale drifts by {100 * (drift.total - 1):+.2f} %."
     compared = f"{evaluation.depth} against {evaluation.truth}: {len(evaluation.frames)} frames, {about_fit(evaluation)}.{trend}"
+    warnings = "".join(f"<p>Warning: {escape(problem)}.</p>" for problem in evaluation.problems)
     return (
-        f"<p>{escape(compared)}</p>"
+        f"<p>{escape(compared)}</p>{warnings}"
         f'<table class="numbers"><tr><th>true distance</th><th>pixels</th>{head}</tr>{rows}</table>'
         f'<p class="hint">{escape(_LEGEND)}</p>'
         + bar_chart("AbsRel by true distance", [(name, sums.numbers()["abs_rel"]) for name, sums in bands.items()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -31,7 +32,10 @@ def write_metadata(folder: Path, values: dict[str, Any]) -> None:
     yaml.dump({_ROOT: values}, text)
     draft = folder / f"{_FILE}.draft"
     try:
-        draft.write_text(text.getvalue(), encoding="utf-8")
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text.getvalue())
+            file.flush()
+            os.fsync(file.fileno())  # a power cut leaves the whole text or none
         draft.rename(folder / _FILE)
     except OSError as error:
         raise InputError("input.file", f"{folder / _FILE} cannot be written: {error.strerror}.") from error

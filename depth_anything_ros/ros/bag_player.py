@@ -50,6 +50,8 @@ class PlayOptions:
             raise OptionError("option.range", f"rate {self.rate} must be a positive number.")
         if self.loop < 0:
             raise OptionError("option.range", f"loop {self.loop} must be 0 (without end) or more.")
+        if not self.wait >= 0.0:
+            raise OptionError("option.range", f"wait {self.wait} must be 0 or more seconds.")
         if self.readers < 1:
             raise OptionError("option.range", f"readers {self.readers} must be 1 or more.")
 
@@ -84,7 +86,8 @@ class _Player:
         self._wait_for_readers()
         played = 0
         while not self._stopping() and (self._options.loop == 0 or played < self._options.loop):
-            self._play_once(sent)
+            if not self._play_once(sent):
+                break  # without end there would be nothing for ever
             played += 1
         self._flush()
         return sent
@@ -133,15 +136,17 @@ class _Player:
             return [name for name in self._awaited if name not in heard]
         return [] if heard else ["any topic"]
 
-    def _play_once(self, sent: dict[str, int]) -> None:
+    def _play_once(self, sent: dict[str, int]) -> bool:
+        """False when there was nothing to play, or after a request to stop."""
         began, first_ns = time.monotonic(), None
         for message in self._reader.messages(self._publishers.keys()):
             first_ns = message.stamp_ns if first_ns is None else first_ns
             offset = (message.stamp_ns - first_ns) * 1e-9
             if not self._sleep_until(began + offset / self._options.rate, message.stamp_ns):
-                return
+                return False
             self._publishers[message.topic].publish(message.data)
             sent[message.topic] += 1
+        return first_ns is not None
 
     def _sleep_until(self, due: float, stamp_ns: int) -> bool:
         """False when asked to stop. Meanwhile /clock runs up to the recorded time `stamp_ns` of the moment `due`."""

@@ -106,7 +106,9 @@ class BagReader:
             try:
                 yield from source.messages(names, start_ns, stop_ns)
             except _DAMAGE_OF_STORAGE as error:
-                self.warnings.append(f"{self.path} is damaged and ends early: {error}")
+                warning = f"{self.path} is damaged and ends early: {error}"
+                if warning not in self.warnings:  # it is read more than once
+                    self.warnings.append(warning)
 
     def close(self) -> None:
         self._stack.close()

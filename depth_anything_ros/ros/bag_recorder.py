@@ -41,7 +41,10 @@ class RecordOptions:
 
 
 def record(writer: BagWriter, options: RecordOptions, stopping: Callable[[], bool], report: Callable[[str], None]) -> None:
-    """Record until a limit or `stopping()`. The counts are in `writer.counts`. report: takes one line for people."""
+    """Record until a limit or `stopping()`. The counts are in `writer.counts`. report: takes one line for people.
+
+    Raises InputError when none of the topics can be recorded.
+    """
     node = rclpy.create_node("bag_recorder")
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -90,15 +93,21 @@ class _Recorder:
         type_name = publishers[0].topic_type
         kind = message_class(type_name)
         if kind is None:
-            self._report(f"skipping {topic}: message type {type_name} is not installed")
+            self._skip(topic, f"message type {type_name} is not installed")
             return
         try:
             self._writer.add_topic(topic, type_name, to_record(publishers))
         except InputError as error:
-            self._report(f"skipping {topic}: {error}")
+            self._skip(topic, str(error))
             return
         self._node.create_subscription(kind, topic, lambda data: self._store(topic, data), to_request(publishers, _QUEUE), raw=True)
         self._report(f"recording {topic} ({type_name})")
+
+    def _skip(self, topic: str, reason: str) -> None:
+        """Raises InputError ``input.bag`` when no topic is left to record."""
+        if not self._waiting and not self._writer.counts:
+            raise InputError("input.bag", f"{topic} cannot be recorded, and no other topic is left: {reason}.")
+        self._report(f"skipping {topic}: {reason}")
 
     def _store(self, topic: str, data: bytes) -> None:
         if 0 < self._options.count <= self._total:

@@ -36,7 +36,7 @@ class BagWriter:
 
     Until then everything lies in a hidden folder beside it, which stays there (and is named in the error) when the process is killed.
     folder: of the new bag; must not exist. storage: ``mcap`` or ``sqlite3``. whole: after an error in the block nothing is left, while
-    otherwise the bag holds what came until then.
+    otherwise the bag holds what came until then, if anything did.
     """
 
     def __init__(self, folder: Path, storage: str = "mcap", *, whole: bool = False) -> None:
@@ -102,7 +102,7 @@ class BagWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._disk.close()
-        if error is None or not self._whole:
+        if error is None or (not self._whole and any(self.counts.values())):
             try:
                 self._writer.close()
                 _flush(self._work / self.folder.name)

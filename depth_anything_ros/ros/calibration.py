@@ -17,6 +17,7 @@ from depth_anything_ros.types import Intrinsics
 if TYPE_CHECKING:
     from sensor_msgs.msg import CameraInfo
 
+NO_CAMERA_INFO = "no camera_info has come"
 _KEPT = 32
 
 
@@ -103,7 +104,7 @@ def view_of(
     size: width and height. rectified: the picture came without distortion. keeps_distortion: why a distorted picture is left as it is;
     empty to have it rectified.
     """
-    problem = "no camera_info has come"
+    problem = NO_CAMERA_INFO
     if match is not None:
         calibration = calibration_from(match.info)
         try:

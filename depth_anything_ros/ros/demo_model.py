@@ -62,7 +62,7 @@ def try_model(path: Path, shot: Shot) -> DemoModel:
 
 
 def _fitted(prediction: Prediction, shot: Shot) -> float:
-    """Median of true depth over predicted depth."""
+    """Median of true depth over predicted depth, where the true one is known and no sky."""
     height, width = shot.rgb.shape[:2]
     ratio = shot.depth / resize(prediction.depth, width, height)
-    return float(np.nanmedian(ratio))
+    return float(np.median(ratio[np.isfinite(ratio)]))

@@ -11,6 +11,7 @@ from depth_anything_ros.errors import InputError
 from depth_anything_ros.types import Float32Array
 
 _DEPTH = {"32FC1": "f4", "16UC1": "u2", "mono16": "u2"}
+DEPTH_ENCODINGS = tuple(_DEPTH)
 _FLOATS = {7: "f4", 8: "f8"}
 """``sensor_msgs/msg/PointField`` types that coordinates may have."""
 

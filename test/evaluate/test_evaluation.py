@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from bag_tools import START_NS, TYPES, verb
 from replay_tools import cdr, write
+from rosbags.rosbag2 import Reader
 
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.evaluate.alignment import Fit, FitSums
@@ -36,19 +37,19 @@ def header(stamp: int, frame: str) -> object:
     return TYPES.types["std_msgs/msg/Header"](stamp=time, frame_id=frame)
 
 
-def depth_message(stamp: int, depth: np.ndarray, encoding: str = "32FC1", padding: int = 0) -> bytes:
+def depth_message(stamp: int, depth: np.ndarray, encoding: str = "32FC1", padding: int = 0, frame: str = "cam_optical") -> bytes:
     values = depth.astype(np.float32) if encoding == "32FC1" else np.rint(depth * 1000.0).astype(np.uint16)
     rows = values.view(np.uint8).reshape(len(values), -1)
     rows = np.hstack([rows, np.full((len(rows), padding), 0xAA, np.uint8)])
     height, width = depth.shape
     fields = {"height": height, "width": width, "encoding": encoding, "is_bigendian": 0, "step": rows.shape[1], "data": rows.ravel()}
-    return cdr(KINDS[DEPTH], header=header(stamp, "cam_optical"), **fields)
+    return cdr(KINDS[DEPTH], header=header(stamp, frame), **fields)
 
 
-def info_message(stamp: int) -> bytes:
+def info_message(stamp: int, d: tuple[float, ...] = (0.0,) * 5) -> bytes:
     roi = TYPES.types["sensor_msgs/msg/RegionOfInterest"](x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
     k = np.array([FOCAL, 0, 31.5, 0, FOCAL, 23.5, 0, 0, 1.0])
-    fields = {"distortion_model": "plumb_bob", "d": np.zeros(5), "k": k, "r": np.eye(3).ravel(), "p": np.zeros(12)}
+    fields = {"distortion_model": "plumb_bob", "d": np.array(d), "k": k, "r": np.eye(3).ravel(), "p": np.zeros(12)}
     size = {"height": HEIGHT, "width": WIDTH}
     return cdr(KINDS[INFO], header=header(stamp, "cam_optical"), **size, **fields, binning_x=0, binning_y=0, roi=roi)
 
@@ -100,7 +101,7 @@ def image_bag(folder: Path, factor: float = 1.05, encoding: str = "32FC1", shift
     return write(folder, messages, kinds={name: KINDS[name] for name in (DEPTH, INFO, TRUTH)})
 
 
-def laser_bag(folder: Path, with_tf: bool = True) -> Path:
+def laser_bag(folder: Path, with_tf: bool = True, d: tuple[float, ...] = (0.0,) * 5) -> Path:
     """The laser hangs on a moving arm: laser -> arm (static) -> base (moving, between two stamps) <- cam_optical (static)."""
     base_from_camera = pose((-1.2, 1.2, -1.2), (0.3, 0.1, 0.5))
     arm_from_laser = pose((0.1, -0.3, 0.2), (0.0, 0.2, 0.1))
@@ -120,7 +121,7 @@ def laser_bag(folder: Path, with_tf: bool = True) -> Path:
         seen = np.stack([(u - 31.5) / FOCAL * z, (v - 23.5) / FOCAL * z, z, np.ones(len(z))])
         points = (np.linalg.inv(base_from_arm @ arm_from_laser) @ base_from_camera @ seen)[:3].T
         points = np.vstack([points, [[np.nan, 0, 0], [0.0, 0.0, -5.0]]])
-        messages += [(DEPTH, stamp, depth_message(stamp, 1.05 * wall(index))), (INFO, stamp, info_message(stamp))]
+        messages += [(DEPTH, stamp, depth_message(stamp, 1.05 * wall(index))), (INFO, stamp, info_message(stamp, d))]
         messages.append((LASER, stamp, cloud_message(stamp, points)))
     messages.sort(key=lambda message: message[1])
     return write(folder, messages, kinds={name: KINDS[name] for name in (DEPTH, INFO, LASER, TF, TF_STATIC)})
@@ -148,6 +149,36 @@ def test_against_a_laser_on_a_moving_arm(tmp_path: Path) -> None:
     numbers = result.total.numbers()
     assert numbers["abs_rel"] == pytest.approx(0.05, abs=1e-4)
     assert numbers["coverage"] == 1.0
+
+
+def test_a_laser_and_a_picture_with_distortion(tmp_path: Path) -> None:
+    """Where its points lie in the picture K alone does not say: no number instead of a wrong one."""
+    with pytest.raises(InputError, match=f"{DEPTH} is of a distorted picture"):
+        evaluate(EvaluationOptions(laser_bag(tmp_path / "bag", d=(-0.3, 0.1, 0.0, 0.0, 0.0)), LASER))
+
+
+def test_transforms_beside_the_depth_or_beside_the_laser(tmp_path: Path) -> None:
+    """The bag cut in two by topics; the transforms are in one half or in the other."""
+    with Reader(laser_bag(tmp_path / "bag")) as reader:
+        messages = [(connection.topic, time, bytes(data)) for connection, time, data in reader.messages()]
+    for number, transforms in enumerate(({DEPTH, INFO, TF, TF_STATIC}, {LASER, TF, TF_STATIC})):
+        halves = [transforms, KINDS.keys() - transforms - {TRUTH}]
+        for half in halves:
+            part = [message for message in messages if message[0] in half]
+            write(tmp_path / f"{number}{DEPTH in half}", part, kinds={name: KINDS[name] for name in half})
+        options = EvaluationOptions(tmp_path / f"{number}True", LASER, truth_bag=tmp_path / f"{number}False")
+        assert evaluate(options).total.numbers()["abs_rel"] == pytest.approx(0.05, abs=1e-5)
+
+
+def test_truth_of_another_camera_is_told(tmp_path: Path) -> None:
+    for frame in ("depth_sensor", "cam_optical"):
+        messages = [
+            (DEPTH, START_NS, depth_message(START_NS, wall())),
+            (TRUTH, START_NS, depth_message(START_NS, wall(), frame=frame)),
+        ]
+        bag = write(tmp_path / frame, messages, kinds={name: KINDS[name] for name in (DEPTH, TRUTH)})
+        problems = evaluate(EvaluationOptions(bag, TRUTH)).problems
+        assert [("'depth_sensor'" in one and "'cam_optical'" in one) for one in problems] == [True] * (frame == "depth_sensor")
 
 
 def test_a_laser_without_transforms_is_a_clear_error(tmp_path: Path) -> None:
@@ -267,11 +298,15 @@ def test_table_csv_and_plots(tmp_path: Path) -> None:
     [
         ({"truth": "/nothing"}, OptionError, "/nothing is no image or cloud topic"),
         ({"truth": INFO}, OptionError, "is no image or cloud topic"),
-        ({"depth": "/nothing"}, OptionError, "no topic /nothing"),
+        ({"depth": "/nothing"}, OptionError, "/nothing is no image topic"),
+        ({"depth": INFO}, OptionError, f"{INFO} is no image topic"),
+        ({"depth": TRUTH}, OptionError, f"{TRUTH} cannot be its own truth"),
         ({"align": "somehow"}, OptionError, "somehow"),
         ({"values": "some"}, OptionError, "values 'some'"),
         ({"bands": (1.0,)}, OptionError, "bands"),
         ({"bands": (2.0, 1.0)}, OptionError, "bands 2 1"),
+        ({"bands": (0.0, math.nan, 5.0)}, OptionError, "bands 0 nan 5"),
+        ({"bands": (0.0, 5.0, math.nan)}, OptionError, "bands 0 5 nan"),
         ({"tolerance": -1.0}, OptionError, "tolerance"),
     ],
 )

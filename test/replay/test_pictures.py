@@ -108,6 +108,26 @@ def test_without_a_camera_depth_is_relative(tmp_path: Path) -> None:
     assert len(found["/camera/relative/image"]) == 5
 
 
+@pytest.mark.parametrize("content", [b"", b"rubbish", None])
+def test_a_damaged_picture_does_not_cost_the_others_their_depth(tmp_path: Path, content: bytes | None) -> None:
+    """The first one too, whose size --k is for."""
+    pictures = folder(tmp_path / "in")
+    for name in ("frame_000.png", "frame_002.png"):
+        file = pictures / name
+        file.write_bytes(file.read_bytes()[:-40] if content is None else content)
+    summary = run(pictures, tmp_path / "out", source={"k": (300.0, 300.0, 15.5, 11.5)}, segment=2)
+    assert (summary.pictures, summary.processed, summary.refused) == (5, 3, 2)
+    assert "frame_000.png" in summary.refusals[0] and "frame_002.png" in summary.refusals[1]
+    found = read(tmp_path / "out")
+    good = [START_NS + index * 100_000_000 for index in (1, 3, 4)]
+    assert stamps(found["/camera/image_rect"]) == stamps(found["/camera/depth/image_rect"]) == good
+    for file in pictures.iterdir():
+        file.write_bytes(b"")
+    for number, source in enumerate(({}, {"k": (300.0, 300.0, 15.5, 11.5)})):
+        with pytest.raises(InputError, match=r"holds no pictures|No picture of .*in can be read"):
+            run(pictures, tmp_path / f"none{number}", source=source)
+
+
 @pytest.mark.native
 def test_the_command_says_what_metres_want(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pictures = folder(tmp_path / "in", 2)
@@ -174,8 +194,9 @@ def test_flags_that_do_not_fit(tmp_path: Path) -> None:
         run(pictures, tmp_path / "out", source={"k": (0.0, 300.0, 15.5, 11.5)})
     with pytest.raises(OptionError, match="not both"):
         run(pictures, tmp_path / "out", source={"k": (1.0, 1.0, 0.0, 0.0), "calibration": tmp_path / "camera.yaml"})
-    with pytest.raises(OptionError, match="rate"):
-        run(pictures, tmp_path / "out", source={"rate": -1.0})
+    for rate in (-1.0, 0.0, float("nan"), 1e-9, 1e12):
+        with pytest.raises(OptionError, match=r"Rate .*--rate"):
+            run(pictures, tmp_path / "out", source={"rate": rate})
     run(pictures, tmp_path / "bag")
     with pytest.raises(OptionError, match=r"--k is for videos.*focal"):
         run(tmp_path / "bag", tmp_path / "out", source={"k": (1.0, 1.0, 0.0, 0.0)})

@@ -7,12 +7,19 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import rclpy
 from bag_tools import Messages, some_messages, verb, write_bag, write_mcap, write_unclosed_sqlite
+from std_msgs.msg import Header, String
 
+from depth_anything_ros.errors import InputError
+from depth_anything_ros.ros import bag_recorder
 from depth_anything_ros.ros.bag_reader import BagReader
+from depth_anything_ros.ros.bag_writer import BagWriter
+from depth_anything_ros.ros.middleware import middleware
 
 pytestmark = pytest.mark.ros
 STORAGES = ("mcap", "sqlite3")
@@ -136,6 +143,30 @@ def test_unknown_type_is_skipped_with_one_message(tmp_path: Path, verbs: object)
     assert content(tmp_path / "out") == expected(messages)
 
 
+@pytest.mark.case(61)
+@pytest.mark.parametrize("others", [False, True])
+def test_recording_of_types_that_are_not_installed(tmp_path: Path, domain: int, monkeypatch: pytest.MonkeyPatch, others: bool) -> None:
+    """Beside others one is skipped; alone it ends the recording, and no empty bag is left."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setattr(bag_recorder, "message_class", lambda name: String if "String" in name else None)
+    said: list[str] = []
+    with middleware(args=[]):
+        node = rclpy.create_node("publishers")
+        node.create_publisher(Header, "/strange", 1)
+        node.create_publisher(String, "/text", 1)
+        topics = ("/strange", "/text")[: 1 + others]
+        options = bag_recorder.RecordOptions(topics, duration=5.0 if not others else 1.5)
+        with ExitStack() as stack:
+            if not others:
+                stack.enter_context(pytest.raises(InputError, match="/strange cannot be recorded, and no other topic is left"))
+            writer = stack.enter_context(BagWriter(tmp_path / "out"))
+            bag_recorder.record(writer, options, lambda: False, said.append)
+        node.destroy_node()
+    assert (tmp_path / "out").exists() == others and not list(tmp_path.glob(".*"))
+    assert [line.split(":")[0] for line in said if line.startswith("skipping")] == ["skipping /strange"] * others
+
+
 @pytest.mark.case(58)
 def test_damaged_bag_is_played_as_far_as_it_goes(tmp_path: Path, verbs: object) -> None:
     messages = some_messages(40)
@@ -175,9 +206,10 @@ def test_no_bag_is_one_line_and_exit_code_4(tmp_path: Path, verbs: object, make:
 
 @pytest.mark.case(62)
 def test_bag_without_messages_ends_at_once(tmp_path: Path, verbs: object) -> None:
-    code, out, _ = finish(verbs("play", write_bag(tmp_path / "in", []), "--wait", 0))
-    assert code == 0
-    assert "/image: 0 messages" in out
+    for loops in (1, 0):  # 0 is without end
+        code, out, _ = finish(verbs("play", write_bag(tmp_path / f"in{loops}", []), "--wait", 0, "--loop", loops))
+        assert code == 0
+        assert "/image: 0 messages" in out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -227,6 +259,7 @@ def test_existing_output_is_not_touched(tmp_path: Path, verbs: object) -> None:
         ("--rate", "nan"),
         ("--loop", "-1"),
         ("--readers", "0"),
+        ("--wait", "nan"),
         ("--topics", "/nothing"),
         ("--remap", "/image"),
         ("--remap", "/image:=not valid"),

@@ -8,9 +8,12 @@ import cv2
 import numpy as np
 import pytest
 from bag_tools import TYPES
+from toy_model import SMALLEST_ANY_VIEW, write_toy_model
 
+from depth_anything_ros.engine import Engine
 from depth_anything_ros.ros.bag_writer import BagWriter
 from depth_anything_ros.ros.camera_bag import START_NS, Shot, write_camera_bag
+from depth_anything_ros.ros.demo_model import try_model
 from depth_anything_ros.ros.demo_report import DemoReport
 from depth_anything_ros.types import Intrinsics
 
@@ -62,3 +65,15 @@ def test_accuracy_of_depth_with_known_faults(tmp_path: Path, camera: Path) -> No
 def test_no_accuracy_without_metres(tmp_path: Path, camera: Path) -> None:
     bag = depth_bag(tmp_path / "relative", "/camera/relative/image", [(0, np.ones((48, 64)))])
     assert DemoReport(bag, camera).accuracy() is None
+
+
+@pytest.mark.native
+def test_the_scale_is_fitted_to_what_is_no_sky(tmp_path: Path) -> None:
+    """By a true depth that is twice what the model says, under a sky that is most of the picture."""
+    model = write_toy_model(tmp_path, SMALLEST_ANY_VIEW)
+    rgb = np.random.default_rng(0).integers(0, 256, (48, 64, 3), dtype=np.uint8)
+    with Engine.load(model) as engine:
+        found = engine.infer(rgb, intrinsics=CAMERA).depth
+    true = 2.0 * cv2.resize(found, (64, 48), interpolation=cv2.INTER_LINEAR)
+    true[:30], true[30:32] = np.inf, np.nan
+    assert try_model(model, Shot(rgb, CAMERA, true)).scale == pytest.approx(2.0, rel=1e-5)
