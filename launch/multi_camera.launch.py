@@ -34,10 +34,11 @@ ARGUMENTS = [
 
 def cameras_of(text: str) -> dict[str, str]:
     """Name to image topic."""
-    pairs = [one.partition("=") for one in text.split(",")]
-    if not all(name and topic for name, _, topic in pairs):
-        raise ValueError(f"cameras:={text} must be name=topic,name=topic")
-    return {name.strip(): topic.strip() for name, _, topic in pairs}
+    pairs = [tuple(part.strip() for part in one.split("=", 1)) for one in text.split(",")]
+    cameras = {pair[0]: pair[-1] for pair in pairs}
+    if len(cameras) < len(pairs) or not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise ValueError(f"cameras:={text} must be name=topic,name=topic with different names")
+    return cameras
 
 
 def depth_node(context: LaunchContext) -> list[Node]:

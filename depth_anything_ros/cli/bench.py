@@ -49,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     (width, height), threads = _size(args.size), _threads(args.threads)
     if args.rounds < 1:
         raise OptionError("option.range", f"--rounds is {args.rounds}; it must be 1 or more.")
+    if args.study and (args.against or args.beside_busy or args.exact or args.instruction_set or args.device != "cpu"):
+        raise OptionError("option.range", "--study takes --model, --size, --threads and --rounds; the other options are the race's.")
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if args.study:
             from depth_anything_ros.bench.studies import report

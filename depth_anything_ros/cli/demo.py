@@ -41,8 +41,9 @@ _SCENES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=user_path, default=Path("nano"), help="GGUF file, or name of a model (verb models); default: nano")
-    parser.add_argument("--scene", choices=SCENES, default="drive", help="of the verb sample; default: drive")
-    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--scene", choices=SCENES, default="drive", help="of the verb sample; default: drive")
+    which.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
     parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
     parser.add_argument(
         "--output", "-o", type=user_path, default=Path("build/demo"), metavar="DIR", help="folder for the results (build/demo)"

@@ -65,9 +65,9 @@ def read(arguments: argparse.Namespace) -> ReplayOptions:
     overrides = dict(_pairs("--param", arguments.param))
     if arguments.model:
         overrides["model"] = json.dumps(arguments.model, ensure_ascii=False)  # a text for YAML, whatever is in it
-    node, unknown = read_options(arguments.params_file, overrides, f"{arguments.namespace or ''}/{NODE_NAME}")
-    for name in unknown:
-        print(f"warning: the node has no parameter {name}", file=sys.stderr)
+    node, remarks = read_options(arguments.params_file, overrides, f"{arguments.namespace or ''}/{NODE_NAME}")
+    for remark in remarks:
+        print(f"warning: {remark}", file=sys.stderr)
     return ReplayOptions(
         output=arguments.output,
         node=node,

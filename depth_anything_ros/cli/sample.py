@@ -27,9 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", type=user_path, required=True, metavar="DIR", help="folder of the new bag")
     parser.add_argument("--storage", default="mcap", metavar="NAME", help="mcap (default) or sqlite3")
     parser.add_argument("--rate", type=float, default=10.0, help="pictures per second (default 10)")
-    parser.add_argument("--scene", choices=SCENES, default="drive", help="drive (default) or motorcycle")
     parser.add_argument("--frames", type=int, default=40, metavar="N", help="pictures of the scene, at most (default 40)")
-    parser.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--scene", choices=SCENES, default="drive", help="drive (default) or motorcycle")
+    which.add_argument("--images", nargs="+", default=[], metavar="PATH", help="own pictures: files, folders or patterns")
     parser.add_argument("--fov", type=float, default=FOV, help=f"their assumed horizontal field of view, degrees (default {FOV:g})")
 
 
@@ -38,8 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.ros.camera_bag import write_camera_bag
     from depth_anything_ros.ros.sample_shots import own_pictures, scene_shots
 
-    if not 0 < arguments.rate < float("inf"):
-        raise OptionError("option.range", f"--rate {arguments.rate} must be a positive number.")
     if arguments.frames < 1:
         raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
     check_fov(arguments.fov)

@@ -26,13 +26,20 @@ class CameraIndex:
     """That of its header."""
     latest: array[int] = field(default_factory=lambda: array("q"))
     """Number of the camera_info that was the last to come before it, or `NO_CALIBRATION`."""
-    infos: dict[int, int] = field(default_factory=dict)
-    """Stamp of a camera_info to its number."""
+    infos: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """Stamp to (when it was recorded, number) of its camera_infos: several, where a clock began anew and the calibration is another one."""
+
+    def add_info(self, stamp: int, recorded: int, number: int) -> None:
+        known = self.infos.get(stamp, ())
+        if not known or known[-1][1] != number:
+            self.infos[stamp] = (*known, (recorded, number))
 
     def calibration(self, index: int) -> tuple[int, bool]:
         """(number, whether it has the picture's own stamp): as the live node pairs them, except that it never comes too late here."""
         exact = self.infos.get(self.stamps[index])
-        return (self.latest[index], False) if exact is None else (exact, True)
+        if exact is None:
+            return self.latest[index], False
+        return min(exact, key=lambda one: abs(one[0] - self.recorded[index]))[1], True
 
 
 @dataclass
@@ -67,7 +74,7 @@ def read_index(source: Source, cameras: Sequence[Camera]) -> Index:
                 continue
             latest[head.topic] = number
             for one in by_info[head.topic]:
-                one.infos[_stamp(head)] = number
+                one.add_info(_stamp(head), head.stamp_ns, number)
     return index
 
 

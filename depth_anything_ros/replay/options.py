@@ -55,7 +55,7 @@ class ReplayOptions:
             self.node.processing.scale_source != "odometry" or (self.jobs == 1 and not self.cluster),
             "scale.source odometry follows the robot's way from the begin on; leave --jobs and --ray out",
         )
-        _check(self.jobs >= 1 or bool(self.cluster), f"jobs {self.jobs} must be 1 or more")
+        _check(self.jobs >= (0 if self.cluster else 1), f"jobs {self.jobs} must be 1 or more")
 
 
 def _check(holds: bool, message: str) -> None:

@@ -22,7 +22,7 @@ _OTHERS = re.compile(r"use_sim_time|start_type_description_service|qos_overrides
 
 
 def read_options(files: Sequence[Path], overrides: Mapping[str, str], node: str) -> tuple[NodeOptions, list[str]]:
-    """The node's options from parameter files and single values, later ones over earlier, and the names that no parameter has.
+    """The node's options from parameter files and single values, later ones over earlier, and what of the files is of no use, in words.
 
     files: as ROS 2 takes them, with `/**`, node names and namespaces as keys. overrides: name to value as YAML, over the files.
     node: fully qualified name of the node that the files are read for.
@@ -30,8 +30,15 @@ def read_options(files: Sequence[Path], overrides: Mapping[str, str], node: str)
     for an override.
     """
     given: dict[str, Any] = {}
+    useless = []
     for file in files:
-        given.update(_values_in(file, node))
+        sections = _sections_in(file)
+        mine = [values for pattern, values in sections if _matches(pattern, node)]
+        if sections and not mine:
+            names = ", ".join(pattern for pattern, _ in sections)
+            useless.append(f"parameter file {file} has nothing for the node {node}, but for {names}")
+        for values in mine:
+            given.update(_flat(values, ""))
     for name, text in overrides.items():
         given[name] = _parsed(text, f"parameter {name}")
     entries = {entry.name: entry for entry in TABLE}
@@ -40,24 +47,21 @@ def read_options(files: Sequence[Path], overrides: Mapping[str, str], node: str)
         raise OptionError("option.unknown", f"There is no parameter {wrong[0]}; known: {', '.join(entries)}.")
     values = {name: entry.default for name, entry in entries.items()}
     values.update({name: _typed(entries[name], value) for name, value in given.items() if name in entries})
-    return options_from(values), unknown
+    return options_from(values), [*useless, *(f"the node has no parameter {name}" for name in unknown)]
 
 
-def _values_in(file: Path, node: str) -> dict[str, Any]:
+def _sections_in(file: Path) -> list[tuple[str, Mapping[Any, Any]]]:
+    """See `_sections`."""
     try:
         text = user_path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError("option.file", f"Parameter file {file} cannot be read: {getattr(error, 'strerror', error)}.") from error
     content = _parsed(text, f"parameter file {file}")
     if content is None:
-        return {}
+        return []
     if not isinstance(content, dict):
         raise OptionError("option.file", f"Parameter file {file} holds no mapping from node names to {_VALUES_KEY}.")
-    found: dict[str, Any] = {}
-    for pattern, values in _sections(content, ""):
-        if _matches(pattern, node):
-            found.update(_flat(values, ""))
-    return found
+    return list(_sections(content, ""))
 
 
 def _parsed(text: str, what: str) -> Any:

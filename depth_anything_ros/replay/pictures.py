@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import cv2
 import numpy as np
 
-from depth_anything_ros.errors import InputError, OptionError
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.files import find_pictures, grabbed_picture, read_picture
 from depth_anything_ros.geometry import Calibration
 from depth_anything_ros.paths import user_path
@@ -19,7 +19,7 @@ from depth_anything_ros.replay.calibration_file import calibration_of_k, read_ca
 from depth_anything_ros.replay.source import STAMP_END, Head, LostPicture, SourceOptions, is_video
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_reader import FOREVER_NS, BagMessage, BagTopic
-from depth_anything_ros.ros.camera_bag import CAMERA_INFO, CAMERA_QOS, FRAME_ID, IMAGE, START_NS
+from depth_anything_ros.ros.camera_bag import CAMERA_INFO, CAMERA_QOS, FRAME_ID, IMAGE, START_NS, check_rate
 from depth_anything_ros.ros.message_types import ros2_types
 from depth_anything_ros.ros.messages import image_from
 from depth_anything_ros.types import UInt8Array
@@ -27,8 +27,6 @@ from depth_anything_ros.types import UInt8Array
 IMAGE_RAW = "/camera/image_raw"
 _IMAGE_TYPE, _INFO_TYPE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 _FOLDER_RATE = 10.0
-_SLOWEST, _FASTEST = 1e-3, 1e6
-"""Pictures per second whose stamps are possible and differ."""
 
 
 class PictureSource:
@@ -39,10 +37,7 @@ class PictureSource:
         self.warnings: list[str] = []
         self._pictures: _Pictures = _Video(path) if is_video(path) else _Folder(path)
         self._rate = self._pictures.rate if options.rate is None else options.rate
-        if not _SLOWEST <= self._rate <= _FASTEST:
-            raise OptionError(
-                "option.range", f"Rate {self._rate:g} of {path} must be {_SLOWEST:g} to {_FASTEST:g} pictures per second; give a --rate."
-            )
+        check_rate(self._rate)
         self._messages = BagMessages(ros2_types())
         self._calibration = self._read_calibration(options)
         self._image = IMAGE_RAW if self._calibration is not None and self._calibration.distorted else IMAGE

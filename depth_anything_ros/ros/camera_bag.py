@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 from rosbags.typesys.store import Typestore
 
+from depth_anything_ros.errors import OptionError
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_writer import BagWriter
 from depth_anything_ros.ros.messages import camera_info_from, image_from
@@ -21,6 +22,7 @@ IMAGE, CAMERA_INFO, TRUTH, TF = "/camera/image_rect", "/camera/camera_info", "/c
 FRAME_ID, WORLD_FRAME = "camera_optical_frame", "odom"
 START_NS = 1_700_000_000 * 1_000_000_000
 """Stamp of the first picture: fixed, so that the same pictures give the same bag."""
+_SLOWEST, _FASTEST = 1e-3, 1e6
 _FOREVER = QosTime(9223372036, 854775807)
 
 
@@ -45,6 +47,12 @@ LATCHED_QOS = _reliable(1)._replace(durability=QosDurability.TRANSIENT_LOCAL)
 """The same for `depth/scale`."""
 
 
+def check_rate(rate: float) -> None:
+    """Raises OptionError for pictures per second whose stamps are not possible or do not differ."""
+    if not _SLOWEST <= rate <= _FASTEST:
+        raise OptionError("option.range", f"Rate {rate:g} must be {_SLOWEST:g} to {_FASTEST:g} pictures per second; give a --rate.")
+
+
 @dataclass(frozen=True)
 class Shot:
     """One picture of a rectified camera."""
@@ -61,9 +69,11 @@ class Shot:
 def write_camera_bag(folder: Path, shots: Iterable[Shot], rate: float, storage: str = "mcap") -> dict[str, int]:
     """Write a bag with one shot every 1/rate seconds; returns the number of messages per topic.
 
-    Raises OptionError (folder exists, unknown storage) and InputError (cannot be written).
+    Raises OptionError (folder exists, unknown storage, impossible rate), InputError (cannot be written), and what taking the shots raises;
+    nothing is left at `folder` then.
     """
-    with BagWriter(folder, storage) as bag:
+    check_rate(rate)
+    with BagWriter(folder, storage, whole=True) as bag:
         messages = _Messages(bag.types)
         for name, kind in ((IMAGE, "Image"), (CAMERA_INFO, "CameraInfo")):
             bag.add_topic(name, f"sensor_msgs/msg/{kind}", [CAMERA_QOS])

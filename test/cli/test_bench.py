@@ -126,7 +126,18 @@ def test_beside_a_busy_process(rival):
     assert line[:2] == ["calm", "1"] and float(line[2]) >= 20 and float(line[3]) > 0.3
 
 
-@pytest.mark.parametrize("options", [["--size", "504"], ["--size", "500x336"], ["--size", "0x14"], ["--threads", "two"], ["--rounds", "0"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--size", "504"],
+        ["--size", "500x336"],
+        ["--size", "0x14"],
+        ["--threads", "two"],
+        ["--rounds", "0"],
+        ["--study", "parts", "--device", "cuda"],
+        ["--study", "parts", "--exact"],
+    ],
+)
 def test_wrong_options_are_usage_errors(options, capsys):
     assert main(["bench", "--model", "absent.gguf", *options]) == 2
     assert options[0] in capsys.readouterr().err

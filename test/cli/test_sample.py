@@ -117,6 +117,7 @@ def test_own_pictures_are_upright_and_have_the_assumed_view(tmp_path: Path) -> N
         (["--frames", "0"], 2),
         (["--rate", "0"], 2),
         (["--rate", "inf"], 2),
+        (["--rate", "1e-12"], 2),
         (["--fov", "180"], 2),
         (["--storage", "csv"], 2),
         (["--images", "none*.png"], 4),
@@ -126,3 +127,19 @@ def test_mistakes_are_named(tmp_path: Path, arguments: list[str], code: int, cap
     assert main(["sample", "-o", str(tmp_path / "bag"), *arguments]) == code
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "bag").exists()
+
+
+def test_a_damaged_picture_leaves_no_bag_that_looks_finished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in "abc":
+        cv2.imwrite(str(tmp_path / f"{name}.png"), np.zeros((60, 80, 3), np.uint8))
+    (tmp_path / "b.png").write_bytes(b"damaged")
+    assert main(["sample", "-o", str(tmp_path / "bag"), "--images", str(tmp_path)]) == 4
+    assert "b.png" in capsys.readouterr().err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.png", "b.png", "c.png"]
+
+
+@pytest.mark.parametrize("verb", ["sample", "demo"])
+def test_a_scene_and_own_pictures_are_two_wishes(tmp_path: Path, verb: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([verb, "-o", str(tmp_path / "bag"), "--scene", "motorcycle", "--images", str(tmp_path)])
+    assert ended.value.code == 2

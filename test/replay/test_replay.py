@@ -123,6 +123,22 @@ def test_calibration_of_the_same_stamp_even_if_recorded_later(tmp_path: Path) ->
     np.testing.assert_array_equal(depth[solid], expected_depth(5, focal=800.0)[solid])
 
 
+@pytest.mark.case(13)
+@pytest.mark.case(43)
+def test_a_camera_that_begins_anew_with_the_same_stamps(tmp_path: Path) -> None:
+    """Its clock counts from 0 again, and it has another mode: pictures go with the calibration beside them, before or after."""
+    messages = []
+    for session, (focal, size) in enumerate(((300.0, (32, 24)), (600.0, (64, 48)), (300.0, (32, 24)))):
+        for index in range(3):
+            time = START_NS + (10 * session + index) * STEP_NS
+            messages += [(IMAGE, time, image(index, size=size)), (INFO, time + (-1) ** session * 9_000_000, info(index, focal, size))]
+    messages.sort(key=lambda message: message[1])
+    summary = run(write(tmp_path / "in", messages), tmp_path / "out")
+    found = decoded(read(tmp_path / "out")[DEPTH_INFO], "sensor_msgs/msg/CameraInfo")
+    expected = [(32, 300.0)] * 3 + [(64, 600.0)] * 3 + [(32, 300.0)] * 3
+    assert [(one.width, one.k[0]) for one in found] == expected and not summary.warnings
+
+
 def test_latched_calibration_serves_all_that_follows_and_nothing_before(tmp_path: Path) -> None:
     messages = [(IMAGE, START_NS + index * STEP_NS, image(index)) for index in range(6)]
     messages.insert(2, (INFO, START_NS + 2 * STEP_NS - 5, info(99, focal=600.0)))
@@ -278,6 +294,7 @@ def test_pictures_of_one_time_of_recording_stay_together(tmp_path: Path) -> None
         ({"storage": "tape"}, "tape"),
         ({"segment": 0}, "Segment 0"),
         ({"jobs": 0}, "Jobs 0"),
+        ({"jobs": -1, "cluster": "local"}, "Jobs -1"),
         ({"keep": ("/nothing",)}, "/nothing"),
         ({"outputs": ("depth/colour",)}, "depth/colour"),
         ({"images": ("/nothing",)}, "/nothing"),

@@ -145,7 +145,7 @@ def test_cameras_are_named_and_remapped(described: Callable[[str], list[Recorded
     assert node["remappings"] == [("front/image", "/front/image_raw"), ("left/image", "/usb/left/image_rect")]
     values = node["parameters"][1]
     assert values["cameras"] == ["front", "left"] and set(values) - {"use_sim_time"} <= {entry.name for entry in TABLE}
-    for wrong in ("front", "front=", "=/a", "front=/a,"):
+    for wrong in ("front", "front=", "=/a", " =/a", "front=/a,", "front=/a,front=/b"):
         with pytest.raises(ValueError, match="name=topic"):
             node_of(described("multi_camera"), cameras=wrong)
 

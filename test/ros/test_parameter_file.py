@@ -56,9 +56,10 @@ FILES = {
 def test_values_are_those_of_a_node(tmp_path: Path, context: rclpy.Context, name: str) -> None:
     file = tmp_path / "parameters.yaml"
     file.write_text(FILES[name])
-    options, unknown = read_options([file], {}, NODE)
+    options, remarks = read_options([file], {}, NODE)
     assert options == of_a_node(context, file)
-    assert unknown == []
+    of_others = [f"parameter file {file} has nothing for the node {NODE}, but for /*/depth_anything"]
+    assert remarks == (of_others if name == "too short" else [])
 
 
 def test_the_file_that_comes_with_the_node(context: rclpy.Context) -> None:
@@ -90,8 +91,8 @@ def test_what_the_node_refuses_is_refused(tmp_path: Path, context: rclpy.Context
 def test_single_values_win_over_files(tmp_path: Path) -> None:
     file = tmp_path / "parameters.yaml"
     file.write_text("/**: {ros__parameters: {focal: 1.0, their_own: 3}}")
-    options, unknown = read_options([file], {"focal": "2.5", "depth.encoding": "16UC1"}, NODE)
-    assert (options.focal, options.depth_encoding, unknown) == (2.5, "16UC1", ["their_own"])
+    options, remarks = read_options([file], {"focal": "2.5", "depth.encoding": "16UC1"}, NODE)
+    assert (options.focal, options.depth_encoding, remarks) == (2.5, "16UC1", ["the node has no parameter their_own"])
     with pytest.raises(OptionError, match="no parameter focus") as caught:
         read_options([], {"focus": "1.0"}, NODE)
     assert caught.value.code == "option.unknown"
