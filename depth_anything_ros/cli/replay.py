@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
                 raise
             print("\nstopped; the same command goes on where this one was", file=sys.stderr)
             return INTERRUPTED
-    _show(summary)
+    _show(summary, options.node.processing.scale_source)
     if arguments.report:
         from depth_anything_ros.report.page import write_report
 
@@ -63,12 +63,16 @@ def _check_report(arguments: argparse.Namespace) -> None:
         raise OptionError("option.range", f"--report wants depth in the bag: one of {', '.join(DEPTH_NAMES)} among --outputs.")
 
 
-def _show(summary: Summary) -> None:
+def _show(summary: Summary, source: str) -> None:
+    """source: of the scale."""
     for warning in summary.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for refusal in summary.refusals:
         print(f"refused: {refusal}", file=sys.stderr)
-    if summary.kind == "metric" and any(topic.endswith("relative/image") for topic in summary.topics):
+    without = sum(count for topic, count in summary.topics.items() if topic.endswith("/relative/image"))
+    if without and source not in ("model", "constant"):
+        print(f"warning: {without} pictures without metres; depth/scale says why scale.source {source} did not know it", file=sys.stderr)
+    elif without and summary.kind == "metric":
         print("warning: depth without metres, for want of a focal length: --k, --calibration or -p focal:=600.0 gives one", file=sys.stderr)
     for topic, count in summary.topics.items():
         print(f"{topic}: {count} messages")

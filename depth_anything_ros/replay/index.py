@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from depth_anything_ros.errors import InputError
+from depth_anything_ros.errors import CancelledError, InputError
 from depth_anything_ros.replay.cameras import Camera
 from depth_anything_ros.replay.source import STAMP_END, Head, Source
 from depth_anything_ros.ros.bag_messages import BagMessages
@@ -50,10 +50,10 @@ class Index:
     """CDR of the camera_infos that differ in more than their stamp."""
 
 
-def read_index(source: Source, cameras: Sequence[Camera]) -> Index:
+def read_index(source: Source, cameras: Sequence[Camera], stopping: Callable[[], bool] = lambda: False) -> Index:
     """Reads the recording once from its begin to its end; only the head of each picture is looked at.
 
-    A camera_info that cannot be read is passed over, and told in the source's warnings.
+    A camera_info that cannot be read is passed over, and told in the source's warnings. Raises CancelledError once `stopping()` is true.
     """
     index = Index({camera.image: CameraIndex() for camera in cameras}, [])
     by_info: dict[str, list[CameraIndex]] = {}
@@ -63,6 +63,8 @@ def read_index(source: Source, cameras: Sequence[Camera]) -> Index:
     numbers = _Numbers(index.calibrations, source.warnings)
     info_of = {camera.image: camera.info for camera in cameras}
     for head in source.heads(list(index.cameras), list(by_info)):
+        if stopping():
+            raise CancelledError("engine.cancelled", "Stopped by request.")
         if head.topic in index.cameras:
             one = index.cameras[head.topic]
             one.recorded.append(head.stamp_ns)

@@ -34,6 +34,7 @@ class Journal:
         self._identity = dict(identity)
         self._work = hidden_beside(self.output, ".replay")
         self._bag = self._work / "bag"
+        self._plan = self._work / "plan.json"
         self._lock: TextIO | None = None
 
     def __enter__(self) -> Journal:
@@ -59,6 +60,8 @@ class Journal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._lock is not None:
+            if not self._plan.exists():
+                self.discard()  # nothing was begun
             self._lock.close()
 
     @property
@@ -67,10 +70,9 @@ class Journal:
 
     def plan(self) -> Plan | None:
         """That of an earlier run. Raises OptionError when segments were done for something else."""
-        path = self._work / "plan.json"
-        if not path.exists():
+        if not self._plan.exists():
             return None
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(self._plan.read_text(encoding="utf-8"))
         if content["identity"] != self._identity:
             if not self.finished():
                 return None  # a run with an option that did not fit, for example: nothing is lost
@@ -81,7 +83,7 @@ class Journal:
         return Plan.from_json(content["plan"])
 
     def save(self, plan: Plan) -> None:
-        _write_whole(self._work / "plan.json", json.dumps({"identity": self._identity, "plan": plan.to_json()}))
+        _write_whole(self._plan, json.dumps({"identity": self._identity, "plan": plan.to_json()}))
 
     def segment(self, number: int) -> Path:
         """Folder for the bag of a segment."""

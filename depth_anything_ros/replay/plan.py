@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
 from typing import Any
@@ -95,9 +95,12 @@ class Plan:
         )
 
 
-def make_plan(source: Source, cameras: Sequence[Camera], options: ReplayOptions) -> Plan:
-    """Reads the recording once. Raises InputError ``input.bag`` when the range holds no pictures."""
-    index = read_index(source, cameras)
+def make_plan(source: Source, cameras: Sequence[Camera], options: ReplayOptions, stopping: Callable[[], bool] = lambda: False) -> Plan:
+    """Reads the recording once.
+
+    Raises InputError ``input.bag`` when the range holds no pictures, CancelledError once `stopping()` is true.
+    """
+    index = read_index(source, cameras, stopping)
     begin = 0 if options.start == 0.0 else _later(source.start_ns, options.start)
     end = FOREVER_NS if options.stop is None else _later(source.start_ns, options.stop)
     times = sorted(time for one in index.cameras.values() for time in one.recorded if begin <= time < end)

@@ -72,7 +72,7 @@ def replay(
     with Journal(options.output, _identity(source, options, model)) as journal:
         if journal.complete:
             return _with_topics(replace(_summary_from(journal.summary()), seconds=0.0, output=str(journal.output)))
-        plan = journal.plan() or _planned(source, options, journal, progress)
+        plan = journal.plan() or _planned(source, options, journal, progress, stopping)
         results = _run(Job(plan, options, source, load_engine, journal.segment(0).parent), journal, progress, stopping)
         summary = _summary(plan, results, str(journal.output), time.perf_counter() - started)
         if not summary.processed and summary.refused:
@@ -82,12 +82,12 @@ def replay(
         return _with_topics(summary)
 
 
-def _planned(source: SourceOptions, options: ReplayOptions, journal: Journal, progress: Progress) -> Plan:
+def _planned(source: SourceOptions, options: ReplayOptions, journal: Journal, progress: Progress, stopping: Callable[[], bool]) -> Plan:
     progress.say(f"reading {source.path} ...")
     with open_source(source) as recording:
         cameras = find_cameras(recording, options)
         check(options.node, cameras, recording.topics, dict(options.remaps))
-        plan = make_plan(recording, cameras, options)
+        plan = make_plan(recording, cameras, options, stopping)
     journal.save(plan)
     return plan
 

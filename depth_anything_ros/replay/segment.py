@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from depth_anything_ros.errors import CancelledError, InputError, OptionError
+from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.replay.camera_replay import CameraReplay, Inferred, Output
 from depth_anything_ros.replay.following import Ear, Following, OnTheSpot, begin, follows
 from depth_anything_ros.replay.options import ReplayOptions
@@ -87,7 +88,8 @@ class SegmentRunner:
         self._outputs = {f"{camera.namespace}/{name}": kind for camera in plan.cameras for name, kind in relative.items()}
         # In the order of the recording, so that all segments declare them alike; depth that was recorded gives way to the new one.
         self._copied = [name for name in source.topics if name in kept and name not in self._outputs]
-        self._remarks = _replaced(source, plan, kept & self._outputs.keys())
+        doubt = doubt_of(engine.info.checkpoint, engine.info.license)
+        self._remarks = (*filter(None, [doubt]), *_replaced(source, plan, kept & self._outputs.keys()))
         self._reader = StepReader(source, self._cameras, self._copied, messages, options.every, plan.start_ns)
         beside = background_options(options.node)
         self._keyframes = None if beside is None else OnTheSpot(lambda: load_engine(replace(beside, threads=options.node.threads)), turn)

@@ -17,13 +17,15 @@ def to_offer(recorded: Sequence[Qos]) -> QoSProfile:
     """The strongest of the recorded offers, so that every reader that the original publishers served is served again.
 
     Deadlines, lifespans and liveliness described the original process and are not offered again. Without a record: reliable, volatile.
+    A latched topic keeps as much as all of its publishers did together: each of them had its own transform on /tf_static, say.
     """
     reliable = not recorded or any(one.reliability is not QosReliability.BEST_EFFORT for one in recorded)
     latched = any(one.durability is QosDurability.TRANSIENT_LOCAL for one in recorded)
+    depths = [one.depth for one in recorded if not latched or one.durability is QosDurability.TRANSIENT_LOCAL]
     keep_all = any(one.history is QosHistory.KEEP_ALL for one in recorded)
     return QoSProfile(
         history=HistoryPolicy.KEEP_ALL if keep_all else HistoryPolicy.KEEP_LAST,
-        depth=max((one.depth for one in recorded), default=0) or DEFAULT_DEPTH,
+        depth=(sum(depths) if latched else max(depths, default=0)) or DEFAULT_DEPTH,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
     )

@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 from bag_tools import START_NS, STEP_NS
-from replay_tools import IMAGE, INFO, KINDS, any_view_engine, camera_messages, cdr, decoded, header, image, info, pixels, read, run, write
+from fake_engine import ANY_VIEW, FakeEngine
+from replay_tools import (
+    IMAGE,
+    INFO,
+    KINDS,
+    any_view_engine,
+    camera_messages,
+    cdr,
+    decoded,
+    header,
+    image,
+    info,
+    metric_engine,
+    pixels,
+    read,
+    run,
+    write,
+)
 
-from depth_anything_ros.errors import OptionError
+from depth_anything_ros.errors import CancelledError, InputError, OptionError
 from depth_anything_ros.pipeline import ProcessingOptions
+from depth_anything_ros.replay.options import ReplayOptions
+from depth_anything_ros.replay.run import replay
+from depth_anything_ros.replay.source import SourceOptions
+from depth_anything_ros.ros.parameters import NodeOptions
 
 COMPRESSED = "sensor_msgs/msg/CompressedImage"
 
@@ -117,8 +139,9 @@ def test_compressed_pictures_beside_compressed_depth(tmp_path: Path, name: str, 
 
 def test_an_option_that_did_not_fit_can_be_corrected(tmp_path: Path) -> None:
     recording = write(tmp_path / "in", camera_messages(2))
-    with pytest.raises(OptionError, match="--outputs depht"):
-        run(recording, tmp_path / "out", outputs=("depht",))
+    for wrong in ({"outputs": ("depht",)}, {"start": 1e6}):
+        with pytest.raises((OptionError, InputError), match=r"--outputs depht|no pictures in the range"):
+            run(recording, tmp_path / "out", **wrong)
     assert run(recording, tmp_path / "out", outputs=("depth/image_rect",)).processed == 2
     assert sorted(child.name for child in tmp_path.iterdir()) == ["in", "model.gguf", "out"]
 
@@ -128,3 +151,37 @@ def test_ranges_that_end_after_all_time(tmp_path: Path, storage: str) -> None:
     recording = write(tmp_path / "in", camera_messages(3), storage)
     for number, stop in enumerate((float("inf"), 1e300, 1e10)):
         assert run(recording, tmp_path / f"out{number}", stop=stop, storage=storage).processed == 3
+
+
+def test_a_recording_that_cannot_be_replayed_leaves_nothing(tmp_path: Path) -> None:
+    recording = write(tmp_path / "in", camera_messages(2))
+    with pytest.raises(InputError, match="no pictures in the range"):
+        run(recording, tmp_path / "out", start=1e6)
+    assert sorted(child.name for child in tmp_path.iterdir()) == ["in", "model.gguf"]
+
+
+def doubtful_engine(options: NodeOptions) -> FakeEngine:
+    return FakeEngine(replace(ANY_VIEW, checkpoint="DA3-NANO"))
+
+
+def test_a_model_that_is_for_demos_is_told(tmp_path: Path) -> None:
+    recording = write(tmp_path / "in", camera_messages(1))
+    (warning,) = run(recording, tmp_path / "out", doubtful_engine).warnings
+    assert warning.startswith("DA3-NANO ")
+
+
+def test_a_stop_is_heard_while_the_recording_is_looked_through(tmp_path: Path) -> None:
+    recording, model = write(tmp_path / "in", camera_messages(50)), tmp_path / "model.gguf"
+    model.touch()
+    calls: list[int] = []
+
+    def stopping() -> bool:
+        calls.append(1)
+        return len(calls) > 30
+
+    with pytest.raises(CancelledError):
+        replay(
+            SourceOptions(recording), ReplayOptions(tmp_path / "out", NodeOptions(model=str(model))), stopping, load_engine=metric_engine
+        )
+    assert len(calls) == 31, "in the first pass, which has a hundred heads"
+    assert sorted(child.name for child in tmp_path.iterdir()) == ["in", "model.gguf"]

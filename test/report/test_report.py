@@ -184,7 +184,7 @@ def test_pictures_that_were_not_kept_come_from_the_recording(tmp_path: Path) -> 
     page = Page(write_report(summary, SourceOptions(source), tmp_path / "report"))
     assert page.names == ["picture", "depth: near is warm", "confidence: sure is warm"] * 8
     assert "Depth in units without scale." in page.text
-    assert "holds no depth image and no laser" in page.text
+    assert "holds no depth image in this camera's frame and no laser" in page.text
     assert "confidence, mean" in page.text
 
 
