@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from depth_anything_ros.errors import CancelledError
+from depth_anything_ros.stage_clock import StageClock
 from depth_anything_ros.worker import join_cancelling, lower_priority
 
-_WORTH_PREPARING = 1e-3
-"""Seconds of preparation below which doing it ahead costs more than it saves."""
-_MARGIN = 5e-3
 _LONGEST_WAIT = 60.0
 """Seconds; waiting for years is an error of the standard library."""
 
@@ -96,7 +94,7 @@ class EngineRoom:
         self._stopping = False
         self._last = 0
         self._finishing: tuple[Slot, Any] | None = None
-        self._clock = _StageClock()
+        self._clock = StageClock()
         targets = {"depth engine": self._run_engine, "depth finisher": self._run_finisher, "depth preparer": self._run_preparer}
         self._threads = [threading.Thread(target=self._lowered(run), name=name, daemon=True) for name, run in targets.items()]
 
@@ -280,30 +278,3 @@ class EngineRoom:
         finally:
             with self._lock:
                 self._clock.prepared(time.monotonic() - started)
-
-
-class _StageClock:
-    """How long the stages take, and with that when the engine will be free. Guarded by the room's lock."""
-
-    def __init__(self) -> None:
-        self._infer = 0.0
-        self._prepare = 0.0
-        self._started: float | None = None
-
-    def begin(self) -> None:
-        self._started = time.monotonic()
-
-    def end(self) -> None:
-        if self._started is not None:
-            seconds = time.monotonic() - self._started
-            self._infer = seconds if self._infer == 0.0 else self._infer + 0.2 * (seconds - self._infer)
-        self._started = None
-
-    def prepared(self, seconds: float) -> None:
-        self._prepare += 0.2 * (seconds - self._prepare)
-
-    def until_worth_it(self) -> float | None:
-        """Seconds until preparing ahead pays: the engine is at work and will soon be free. None while it does not pay at all."""
-        if self._started is None or self._prepare <= _WORTH_PREPARING:
-            return None
-        return max(0.0, self._started + self._infer - 2.0 * self._prepare - _MARGIN - time.monotonic())

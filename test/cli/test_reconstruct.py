@@ -91,7 +91,7 @@ def test_cameras_that_are_given_come_back_in_metres(tmp_path: Path, model: Path,
     assert reconstruct(pictures, "--model", model, "-o", out, "--cameras", tmp_path / "known.json", "--formats", *ALL) == 0
     found = json.loads((out / "cameras.json").read_text())
     assert found["unit"] == "metre"
-    for given, came in zip(known["cameras"], found["cameras"]):
+    for given, came in zip(known["cameras"], found["cameras"], strict=True):
         np.testing.assert_allclose(came["camera_from_world"], given["camera_from_world"], atol=1e-6)
         assert came["intrinsics"] == pytest.approx(given["intrinsics"], abs=1e-4)
     assert b"comment unit: relative_depth\n" in (out / "gaussians.ply").read_bytes()[:300]  # in a world of their own

@@ -33,7 +33,9 @@ def test_cameras_at_the_size_of_the_picture(tmp_path: Path, wall: Wall, text: bo
 @both_forms
 def test_images_have_name_and_pose(tmp_path: Path, wall: Wall, text: bool) -> None:
     write_colmap(tmp_path / "model", wall.views, text=text)
-    for number, image in read(tmp_path / "model").images.items():
+    images = read(tmp_path / "model").images
+    assert sorted(images) == [1, 2]
+    for number, image in images.items():
         view = wall.views[number - 1]
         assert (image.name, image.camera_id) == (view.name, number)
         np.testing.assert_allclose(image.cam_from_world().matrix(), view.camera_from_world, atol=1e-12)

@@ -1,9 +1,7 @@
-"""The Python face of the engine at its edges: odd views, other threads, other processes, no memory."""
+"""The Python face of the engine at its edges: odd views, other processes, no memory."""
 
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -37,52 +35,6 @@ def test_an_axis_of_length_one_may_have_any_stride(engine, view):
 def test_a_patch_of_nothing_is_refused():
     with pytest.raises(OptionError, match="patch"):
         _native.preprocess(PICTURE, False, 504, 0)
-
-
-def test_asking_for_parts_lets_other_threads_run(models):
-    """It waits for the inference that is running."""
-    with Engine.load(any_view_model(models), threads=1, resolution=700) as loaded:
-        loaded.warm_up(700, 700)
-        running = threading.Thread(target=lambda: loaded.infer(np.zeros((700, 700, 3), np.uint8)))
-        running.start()
-        time.sleep(0.02)
-        asking = threading.Thread(target=loaded.parts)
-        asking.start()
-        longest, last = 0.0, time.perf_counter()
-        start = last
-        while asking.is_alive():
-            time.sleep(0.001)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
-        waited = last - start
-        running.join()
-    assert waited > 0.1 and longest < waited / 2, f"a pause of {longest:.3f} s while parts waited {waited:.3f} s"
-
-
-def interpreter_was_free(action):
-    """Whether a thread that waits for the interpreter got it during `action`: nothing else gives it away in this time."""
-    gate, ran, usual = threading.Lock(), [], sys.getswitchinterval()
-    gate.acquire()
-    waiting = threading.Thread(target=lambda: (gate.acquire(), ran.append(True)))
-    waiting.start()
-    sys.setswitchinterval(1000.0)
-    try:
-        gate.release()
-        action()
-        return bool(ran)
-    finally:
-        sys.setswitchinterval(usual)
-        waiting.join()
-
-
-def test_closing_lets_other_threads_run(models):
-    """Not each time: the other thread may be late."""
-    path = any_view_model(models)
-    assert any(interpreter_was_free(Engine.load(path, threads=64).close) for _ in range(50))
-
-
-def test_preprocessing_lets_other_threads_run():
-    assert any(interpreter_was_free(lambda: _native.preprocess(np.zeros((1000, 1500, 3), np.uint8), False, 504, 14)) for _ in range(50))
 
 
 FORK = """

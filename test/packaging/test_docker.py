@@ -56,10 +56,10 @@ def test_linter_is_content():
 
 def test_presets_named_in_the_dockerfiles_exist():
     presets = (ROOT / "native" / "CMakePresets.json").read_text()
-    for path in FILES:
-        for name, rest in instructions(path):
-            if name == "ARG" and rest.startswith("PRESET="):
-                assert f'"name": "{rest.removeprefix("PRESET=")}"' in presets
+    arguments = [rest for path in FILES for name, rest in instructions(path) if name == "ARG" and rest.startswith("PRESET=")]
+    assert arguments
+    for argument in arguments:
+        assert f'"name": "{argument.removeprefix("PRESET=")}"' in presets
 
 
 def test_build_script_makes_an_install_space_whose_node_starts(tmp_path):

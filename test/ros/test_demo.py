@@ -94,7 +94,8 @@ def test_mistakes_are_one_line(tmp_path: Path, pictures: Path) -> None:
 def test_interrupt_takes_the_children_along(tmp_path: Path, pictures: Path) -> None:
     process = verb("demo", "--images", pictures, "-o", tmp_path / "out")
     deadline = time.monotonic() + 60
-    while not (tmp_path / "out" / "node.log").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "out" / "node.log").exists():
+        assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert finish(process, 15)[0] == 130

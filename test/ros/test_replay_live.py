@@ -44,28 +44,26 @@ def played_live(tmp_path: Path, recording: Path, parameters: Path, image_topic: 
     domain = int(os.environ["ROS_DOMAIN_ID"])
     environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     remaps = ["-r", "__ns:=/cam", "-r", f"image:={image_topic}", "--params-file", str(parameters)]
-    log = (tmp_path / "node.log").open("w")
-    node = subprocess.Popen([sys.executable, "-c", NODE, "--ros-args", *remaps], env=environment, stdout=log, stderr=log)
+    with (tmp_path / "node.log").open("w") as log:
+        node = subprocess.Popen([sys.executable, "-c", NODE, "--ros-args", *remaps], env=environment, stdout=log, stderr=log)
     recorder = verb("record", "-o", tmp_path / "live", "--until-idle", 4, *topics, domain=domain)
+    processes = [node, recorder]
     try:
         end = time.monotonic() + 40
         while "ready in" not in (tmp_path / "node.log").read_text():
             assert node.poll() is None and time.monotonic() < end, (tmp_path / "node.log").read_text()
             time.sleep(0.05)
-        player = verb("play", recording, "--wait-for", image_topic, INFO, "--wait", 20, domain=domain)
-        assert player.wait(60) == 0
-        assert recorder.wait(60) == 0
+        processes.append(verb("play", recording, "--wait-for", image_topic, INFO, "--wait", 20, domain=domain))
+        assert [process.wait(60) for process in reversed(processes[1:])] == [0, 0], "player and recorder"
         return tmp_path / "live"
     finally:
         node.send_signal(signal.SIGINT)
-        for process in (node, recorder):
+        for process in processes:
             try:
-                process.wait(10)
+                process.communicate(timeout=10)
             except subprocess.TimeoutExpired:
                 process.kill()
-        log.close()
-        for stream in (recorder.stdout, recorder.stderr, player.stdout, player.stderr):
-            stream.close()
+                process.communicate()
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -35,6 +35,7 @@ LEVEL = {
     "scale": 2,
     "engine": 2,
     "worker": 2,
+    "stage_clock": 2,
     "pipeline": 3,
     "background": 3,
     "engine_room": 3,
