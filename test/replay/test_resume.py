@@ -150,9 +150,10 @@ def test_stopped_by_a_signal(tmp_path: Path, model: Path, number: int) -> None:
     assert stamps(read(tmp_path / "out")[DEPTH]) == [stamp(index) for index in range(100)]
 
 
-def stopping_after(count: int) -> object:
+def stopping_after(count: int, plan: Path) -> object:
+    """plan: is there once the recording was looked through, when pictures begin to be asked about."""
     left = iter(range(count))
-    return lambda: next(left, None) is None
+    return lambda: plan.exists() and next(left, None) is None
 
 
 def interrupted(recording: Path, output: Path, count: int, **options: object) -> None:
@@ -164,7 +165,7 @@ def interrupted(recording: Path, output: Path, count: int, **options: object) ->
         replay(
             SourceOptions(recording),
             ReplayOptions(output=output, node=node, **options),
-            stopping=stopping_after(count),
+            stopping=stopping_after(count, output.with_name(f".{output.name}.replay") / "plan.json"),
             load_engine=metric_engine,
         )
 
