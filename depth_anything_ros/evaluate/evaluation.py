@@ -185,10 +185,11 @@ class _Comparison:
         tolerance = round(self._options.tolerance * 1e9)
         for stamp, depth, truth in pair(self._arrivals(), tolerance, tolerance + _PATIENCE_NS):
             true = None if truth is None else self._true_depth(stamp, truth)
-            if true is None:
+            seen = None if true is None else self._guarded(lambda depth=depth, true=true: at_size(depth, true.shape))
+            if true is None or seen is None:
                 self.unpaired += 1
                 continue
-            yield stamp, *known_truth(at_size(depth, true.shape), true)
+            yield stamp, *known_truth(seen, true)
 
     def _arrivals(self) -> Iterator[Arrival[Float32Array, Any]]:
         info = sibling(self.depth)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from depth_anything_ros.errors import InputError
 from depth_anything_ros.ros.sensor_values import cloud_values
 from depth_anything_ros.ros.transform_tree import Matrix
 from depth_anything_ros.types import Float32Array, Intrinsics
@@ -34,9 +35,16 @@ def projected(points: np.ndarray, camera_from_points: Matrix, camera: Intrinsics
 
 
 def at_size(depth: Float32Array, shape: tuple[int, int]) -> Float32Array:
-    """The depth [h, w] at the pixels of a map of `shape`, each from the nearest pixel: no value is mixed with an invalid one."""
+    """The depth [h, w] at the pixels of a map of `shape`, each from the nearest pixel: no value is mixed with an invalid one.
+
+    Raises InputError ``input.shape`` where the two are no sizes of one picture (up to the pixel that rounding may take).
+    """
     if depth.shape == shape:
         return depth
+    (height, width), (true_height, true_width) = depth.shape, shape
+    if abs(height * true_width - true_height * width) > max(width, true_width):
+        sizes = f"{true_width}x{true_height} pixels, the depth {width}x{height}"
+        raise InputError("input.shape", f"the truth has {sizes}: another shape, so that their pixels do not belong together")
     rows = ((np.arange(shape[0]) + 0.5) * depth.shape[0] / shape[0]).astype(np.intp)
     columns = ((np.arange(shape[1]) + 0.5) * depth.shape[1] / shape[1]).astype(np.intp)
     return depth[rows[:, np.newaxis], columns]

@@ -49,7 +49,7 @@ class Summary:
     seconds: float
     """Of this run; 0 when nothing was left to do."""
     infer_seconds: float
-    """Of the engine, all runs and workers together."""
+    """Of the engine for the processed pictures, all runs and workers together."""
     warnings: tuple[str, ...]
 
 

@@ -169,8 +169,9 @@ class SegmentRunner:
                 result.refused += 1
                 self._name(f"{take.topic} at {take.stamp_ns * 1e-9:.3f} s: {error}", result)
             return None
-        result.processed += not take.lead
-        result.infer_seconds += inferred.seconds
+        if not take.lead:
+            result.processed += 1
+            result.infer_seconds += inferred.seconds
         return inferred
 
     @staticmethod

@@ -170,6 +170,20 @@ def test_transforms_beside_the_depth_or_beside_the_laser(tmp_path: Path) -> None
         assert evaluate(options).total.numbers()["abs_rel"] == pytest.approx(0.05, abs=1e-5)
 
 
+def test_truth_of_another_shape_is_not_compared(tmp_path: Path) -> None:
+    """A depth sensor of 4:3 beside a camera of 16:9: their pixels see different things. What rounding does to a shape is no other one."""
+    for size, fits in (((32, 24), True), ((43, 32), True), ((64, 36), False), ((48, 64), False)):
+        width, height = size
+        truth = np.full((height, width), 4.0)
+        messages = [(DEPTH, START_NS, depth_message(START_NS, wall())), (TRUTH, START_NS, depth_message(START_NS, truth))]
+        bag = write(tmp_path / f"{width}x{height}", messages, kinds={name: KINDS[name] for name in (DEPTH, TRUTH)})
+        if fits:
+            assert evaluate(EvaluationOptions(bag, TRUTH)).total.pixels == width * height
+        else:
+            with pytest.raises(InputError, match=f"truth has {width}x{height} pixels, the depth 64x48"):
+                evaluate(EvaluationOptions(bag, TRUTH))
+
+
 def test_truth_of_another_camera_is_told(tmp_path: Path) -> None:
     for frame in ("depth_sensor", "cam_optical"):
         messages = [
