@@ -139,8 +139,9 @@ def test_cuts_kills_and_processes(tmp_path: Path, kind: str) -> None:
     stopped = ReplayOptions(
         output=tmp_path / "killed", node=NodeOptions(**{**node, **model}), keep=("none",), outputs=OUTPUTS, segment=13, remaps=remaps
     )
+    plan = tmp_path / ".killed.replay" / "plan.json"  # there when the recording was looked through, and pictures begin to be asked about
     with pytest.raises(CancelledError):
-        replay(SourceOptions(recording), stopped, lambda: next(asked, None) is None, load_engine=drifting_engines)
+        replay(SourceOptions(recording), stopped, lambda: plan.exists() and next(asked, None) is None, load_engine=drifting_engines)
     states = list((tmp_path / ".killed.replay" / "segments").glob("*/state.pickle"))
     assert [path.parent.name for path in states] == ["0002"], "that of the last one that was finished"
     killed = replayed(recording, tmp_path / "killed", node, segment=13, **options)
