@@ -7,9 +7,11 @@ import numpy as np
 import torch
 
 from . import dataset
+from .retexture import retexture
 
 MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 STD = np.array([0.229, 0.224, 0.225], np.float32)
+RETEXTURED = (0.65, 0.2, 0.15)  # shares of the pictures with no, one and two surfaces painted anew
 NARROWEST = np.radians(50.0)  # a crop does not narrow the horizontal field of view below this
 
 
@@ -64,7 +66,11 @@ def sample(row, views, width, random=None):
         rgb = cv2.resize(row["rgb"][view, y : y + crop_h, x : x + crop_w], (width, height), interpolation=cv2.INTER_AREA)
         depth = row["depth"][view, y : y + crop_h, x : x + crop_w].astype(np.float32)
         depth = cv2.resize(depth, (width, height), interpolation=cv2.INTER_NEAREST)
-        rgb = rgb.astype(np.float32) / 255 if random is None else recolour(rgb, random)
+        rgb = rgb.astype(np.float32) / 255
+        if random is not None:
+            for _ in range(random.choice(3, p=RETEXTURED)):
+                rgb = retexture(rgb, depth, row["focal"] * width / crop_w, random)
+            rgb = recolour(rgb, random)
         pictures.append(rgb[:, ::-1] if flip else rgb)
         depths.append(depth[:, ::-1] if flip else depth)
     mirror = np.diag([-1.0 if flip else 1.0, 1.0, 1.0, 1.0])
@@ -74,8 +80,8 @@ def sample(row, views, width, random=None):
 
 
 def recolour(rgb, random):
-    """uint8 -> float32 in [0, 1] with random gamma, contrast, colour cast, channel order, grey and noise."""
-    picture = (rgb.astype(np.float32) / 255) ** random.uniform(0.85, 1.2)
+    """float32 in [0, 1] with random gamma, contrast, colour cast, channel order, grey and noise."""
+    picture = rgb ** random.uniform(0.85, 1.2)
     picture = (picture - 0.5) * random.uniform(0.85, 1.1) + 0.5 + random.uniform(-0.05, 0.05)
     picture = picture * random.uniform(0.9, 1.1, 3).astype(np.float32)
     if random.random() < 0.05:

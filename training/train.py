@@ -108,7 +108,7 @@ class Training:
             optimiser.zero_grad()
         sum(terms.values()).backward()
         share_gradients(self.net.parameters())
-        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0, error_if_nonfinite=True)  # before it reaches weights and checkpoints
         for optimiser in self.optimisers:
             optimiser.step()
         self.step += 1

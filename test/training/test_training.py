@@ -1,6 +1,7 @@
 """A few steps of training in the parity environment; what comes out is an official checkpoint, and the engine gives the official maps."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -83,3 +84,17 @@ def test_training_by_the_clock_keeps_its_last_state(state):
     saved = in_parity_environment("-c", read, state / "metric" / "last.pt").strip()
     assert int(saved) > 3
     assert [line.split()[1:3] for line in lines[-2:]] == [[saved, "pictures"], [saved, "validation"]]
+
+
+def test_a_loss_that_is_no_number_ends_training_and_the_checkpoint_stays(state, tmp_path):
+    dataset.write(tmp_path / "pictures", "validation", 1, report=lambda line: None)
+    rows = np.load(dataset.shards(state / "pictures", "train")[0]).copy()
+    rows["depth"] = 0.0
+    np.save(tmp_path / "pictures" / "train-00000.npy", rows)
+    checkpoint = tmp_path / "metric" / "last.pt"
+    checkpoint.parent.mkdir()
+    shutil.copy(state / "metric" / "last.pt", checkpoint)
+    before = checkpoint.read_bytes()
+    arguments = ("-m", "training.train", "--net", "metric", "--state", tmp_path, "--batch", 4, "--steps", 10_000)
+    assert "non-finite" in in_parity_environment(*arguments, code=1)
+    assert checkpoint.read_bytes() == before
