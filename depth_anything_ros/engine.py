@@ -67,8 +67,7 @@ class Engine:
 
     def __init__(self, native: _native.NativeEngine) -> None:
         self._native: _native.NativeEngine | None = native
-        facts = dict(native.info())
-        self._info = ModelInfo(**{**facts, "kind": DepthKind(facts["kind"])})  # type: ignore[arg-type]
+        self._info = _model_info(native.info())
 
     @classmethod
     def load(cls, model: str | os.PathLike[str], options: EngineOptions | None = None, **overrides: object) -> Engine:
@@ -199,6 +198,18 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def inspect_model(model: str | os.PathLike[str]) -> ModelInfo:
+    """What a model file is and can give, without its weights: see `Engine.load` for `model`; `device` and `instruction_set` stay empty.
+
+    Raises ModelError: the header or the table of tensors is not that of a model.
+    """
+    return _model_info(_native.inspect(os.fsencode(resolve_model(model))))
+
+
+def _model_info(facts: dict[str, object]) -> ModelInfo:
+    return ModelInfo(**{**facts, "kind": DepthKind(facts["kind"])})  # type: ignore[arg-type]
 
 
 def _check_fit(pixels: UInt8Array | None, intrinsics: Intrinsics | None) -> None:

@@ -51,7 +51,7 @@ class KnownCamera:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a loaded model is and can give."""
+    """What a model is and can give."""
 
     path: str
     checkpoint: str
@@ -72,6 +72,7 @@ class ModelInfo:
     """Number of scalars in the tensors of the file."""
     file_bytes: int
     device: str
+    """What it runs on, with the kernels below; both empty as long as it is not loaded (`engine.inspect_model`)."""
     instruction_set: str
     has_rays: bool = False
     """Takes `ray_pose`: the file was converted with the auxiliary ray branch."""

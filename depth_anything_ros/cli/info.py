@@ -3,7 +3,8 @@
     depth-anything-ros info da3-small
     depth-anything-ros info my-model.gguf --json
 
-The kind of its depth and the licence of its weights come from the file, or from the table of known checkpoints (docs/models.md).
+Its header and the table of its tensors are read and checked, its weights are not, so that it takes neither time nor memory. The kind of
+its depth and the licence of its weights come from the file, or from the table of known checkpoints (docs/models.md).
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from depth_anything_ros.engine import Engine
+    from depth_anything_ros.engine import inspect_model
     from depth_anything_ros.models.checkpoint_facts import doubt_of
 
-    with Engine.load(arguments.model) as engine:
-        facts = {**asdict(engine.info), "kind": engine.info.kind.value}
+    info = inspect_model(arguments.model)
+    facts = {**asdict(info), "kind": info.kind.value}
+    del facts["device"], facts["instruction_set"]  # of a model that is loaded
     if arguments.json:
         print(json.dumps(facts))
     else:

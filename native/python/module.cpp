@@ -47,6 +47,15 @@ py::dict info_dict(const ModelInfo& info) {
     return result;
 }
 
+py::dict inspect_model(const std::string& path) {
+    ModelInfo info;
+    {
+        const py::gil_scoped_release release;
+        info = inspect(path);
+    }
+    return info_dict(info);
+}
+
 py::array_t<float> map_array(Map map) {
     const std::vector<py::ssize_t> shape = {map.size.height, map.size.width};
     return to_array(std::move(map.values), shape);
@@ -222,6 +231,7 @@ PYBIND11_MODULE(_native, module) {
     da::python::register_options(module);
     da::python::register_engine(module);
     da::python::register_quantize(module);
+    module.def("inspect", &da::python::inspect_model, pybind11::arg("path"));
     module.def("preprocess", &da::python::preprocess_array, pybind11::arg("pixels"), pybind11::arg("bgr"), pybind11::arg("resolution"),
                pybind11::arg("patch"));
 }

@@ -49,6 +49,26 @@ const char* architecture_name(Architecture architecture) {
     }
 }
 
+ModelInfo file_info(const GgufFile& file, const Hparams& hparams) {
+    const bool any_view = hparams.architecture == Architecture::any_view;
+    ModelInfo info;
+    info.path = file.path();
+    info.checkpoint = hparams.checkpoint;
+    info.architecture = architecture_name(hparams.architecture);
+    info.kind = hparams.kind;
+    info.needs_focal = hparams.needs_focal;
+    info.license = hparams.license;
+    info.has_confidence = info.has_pose = any_view;
+    info.has_sky = hparams.architecture == Architecture::mono;
+    info.patch_size = hparams.vit.patch_size;
+    info.parameters = file.elements();
+    info.file_bytes = file.bytes();
+    info.has_rays = hparams.has_rays;
+    info.has_pose_encoder = hparams.has_pose_encoder;
+    info.has_gaussians = hparams.gaussians.has_value();
+    return info;
+}
+
 // What an allocation throws, as one of our errors. Those of the graph are counted before they are made; a picture's and a result's are not.
 template <typename Action>
 auto without_bad_alloc(const Action& action) {
@@ -74,25 +94,14 @@ struct Engine::Impl {
     Impl(const std::string& path, const EngineOptions& chosen)
         : options(checked(chosen)), backend(options.device, options.threads, options.instruction_set), network(path, options, backend) {
         if (!options.metric_model.empty()) add_metric_network();
-        const Hparams& hparams = network.hparams();
-        const bool any_view = hparams.architecture == Architecture::any_view, mono = hparams.architecture == Architecture::mono;
-        info = {path,
-                hparams.checkpoint,
-                architecture_name(hparams.architecture),
-                metric ? DepthKind::metric : hparams.kind,
-                hparams.needs_focal,
-                hparams.license,
-                any_view,
-                mono || metric,
-                any_view,
-                hparams.vit.patch_size,
-                network.weights().parameters() + (metric ? metric->weights().parameters() : 0),
-                network.file().bytes() + (metric ? metric->file().bytes() : 0),
-                backend.description(),
-                backend.kernels().name};
-        info.has_rays = hparams.has_rays;
-        info.has_pose_encoder = hparams.has_pose_encoder;
-        info.has_gaussians = hparams.gaussians.has_value();
+        info = file_info(network.file(), network.hparams());
+        info.device = backend.description();
+        info.instruction_set = backend.kernels().name;
+        if (!metric) return;
+        info.kind = DepthKind::metric;
+        info.has_sky = true;
+        info.parameters += metric->file().elements();
+        info.file_bytes += metric->file().bytes();
     }
 
     void add_metric_network() {
@@ -288,6 +297,13 @@ void Engine::Impl::set_metres(std::vector<Prediction>& predictions, const std::v
         if (!focal) continue;
         scale_to_metres(predictions[i].depth, processed_focal(pictures[i], *focal));
     }
+}
+
+ModelInfo inspect(const std::string& path) {
+    return without_bad_alloc([&] {
+        const GgufFile file(path);
+        return file_info(file, checked_hparams(file));
+    });
 }
 
 Engine::Engine(const std::string& path, const EngineOptions& options)

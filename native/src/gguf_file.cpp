@@ -226,6 +226,12 @@ GgufFile::GgufFile(const std::string& path) : path_(path), file_(path) {
     }
 }
 
+std::int64_t GgufFile::elements() const {
+    std::int64_t sum = 0;
+    for (const auto& [name, entry] : tensors_) sum += entry.elements();
+    return sum;
+}
+
 void GgufFile::check_unchanged() const {
     if (file_.changed()) {
         throw Error("model.format",

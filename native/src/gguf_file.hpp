@@ -39,6 +39,9 @@ class GgufFile {
     const std::map<std::string, MetadataValue>& metadata() const { return metadata_; }
     const std::map<std::string, TensorEntry>& tensors() const { return tensors_; }
 
+    // Scalars in all tensors together.
+    std::int64_t elements() const;
+
     // Throws Error("model.format") when somebody has written into the file or cut it: weights are read where it is mapped.
     void check_unchanged() const;
 

@@ -25,12 +25,6 @@ GgufFile open_metric(const std::string& path, const EngineOptions& options) {
     return file;
 }
 
-Hparams checked_hparams(const GgufFile& file) {
-    Hparams hparams = read_hparams(file, nullptr);
-    check_tensors(file, hparams);
-    return hparams;
-}
-
 Hparams checked_metric_hparams(const GgufFile& file, const Hparams& pair) {
     Hparams hparams = read_hparams(file, &pair.image);
     check_tensors(file, hparams);
@@ -43,6 +37,12 @@ Hparams checked_metric_hparams(const GgufFile& file, const Hparams& pair) {
 }
 
 }  // namespace
+
+Hparams checked_hparams(const GgufFile& file) {
+    Hparams hparams = read_hparams(file, nullptr);
+    check_tensors(file, hparams);
+    return hparams;
+}
 
 Network::Network(const std::string& path, const EngineOptions& options, Backend& backend)
     : file_(open_model(path, options)),

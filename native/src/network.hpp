@@ -14,6 +14,9 @@
 
 namespace da {
 
+// What the file of a network says of itself, with the tensors that this asks for. Throws Error("model.*").
+Hparams checked_hparams(const GgufFile& file);
+
 class Network {
   public:
     Network(const std::string& path, const EngineOptions& options, Backend& backend);

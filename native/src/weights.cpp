@@ -232,7 +232,6 @@ Weights::Weights(const GgufFile& file, const Hparams& hparams, const Backend& ba
         ggml_set_name(tensor, one.name.c_str());
         tensors_.emplace(one.name, tensor);
     }
-    for (const auto& [name, entry] : file.tensors()) parameters_ += entry.elements();
     if (backend.own_kernels()) pack(false);
     if (backend.on_host())
         map();

@@ -52,7 +52,6 @@ class Weights {
     const PackedLinear* integer(const std::string& path) const { return integers_.find(path); }
     // The linear layer packed for products of floats, nullptr when it is to be arranged in each frame.
     const PackedLinear* panels(const std::string& path) const { return floats_.find(path); }
-    std::int64_t parameters() const { return parameters_; }
 
   private:
     void pack(bool gaussian_head);
@@ -66,7 +65,6 @@ class Weights {
     std::map<std::string, ConvShape> conv_shapes_;
     std::map<std::string, kernels::PackedConv> convs_;
     PackedLayers integers_, floats_;
-    std::int64_t parameters_ = 0;
 };
 
 }  // namespace da

@@ -22,7 +22,8 @@ TEST(weights, good_files_pass) {
         da::check_tensors(file, hparams);
         std::int64_t scalars = 0;
         for (const toy::Tensor& tensor : model.tensors) scalars += static_cast<std::int64_t>(tensor.values.size());
-        CHECK(da::Weights(file, hparams, backend).parameters() == scalars);
+        CHECK(file.elements() == scalars);
+        const da::Weights weights(file, hparams, backend);
     }
 }
 

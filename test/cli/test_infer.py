@@ -1,4 +1,4 @@
-"""`infer` and `info` with the native engine on tiny models: the files hold the engine's numbers, in the unit that they claim."""
+"""`infer` with the native engine on tiny models: the files hold the engine's numbers, in the unit that they claim."""
 
 from __future__ import annotations
 
@@ -128,16 +128,6 @@ def test_one_damaged_picture_does_not_cost_the_others_their_depth(
     refused, summary = capsys.readouterr().err.splitlines()
     assert refused.startswith("refused: ") and "b.png" in refused and "1 of 3 files" in summary
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.pfm", "c.pfm"]
-
-
-def test_info_tells_what_the_model_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = metric_model(tmp_path)
-    assert main(["info", str(model), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["kind"], facts["needs_focal"], facts["has_sky"], facts["has_pose"]) == ("metric", True, True, False)
-    assert facts["file_bytes"] == model.stat().st_size
-    assert main(["info", str(model)]) == 0
-    assert "seeded-metric" in capsys.readouterr().out
 
 
 def test_focal_means_the_pictures_own_pixels(tmp_path: Path, picture: Path, photo: np.ndarray) -> None:

@@ -74,6 +74,10 @@ struct ModelInfo {
     bool has_gaussians = false;
 };
 
+// What a model file is and can give, from its header and the table of its tensors, all of which are checked as for an engine; weights are
+// not read, and device and instruction_set stay empty. Throws da::Error.
+ModelInfo inspect(const std::string& path);
+
 // What one kind of kernel did in the last call. operations: multiplications and additions of the direct method.
 struct PartTime {
     std::string name;
