@@ -29,7 +29,12 @@ def pictures(tmp_path: Path, photo: np.ndarray) -> Path:
 
 
 def finish(process: subprocess.Popen[str], timeout: float = 120.0) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=timeout)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)  # which takes the children along
+        process.communicate(timeout=20)
+        raise
     assert "Traceback" not in err, err
     return process.returncode, out, err
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -114,6 +115,24 @@ def test_held_out_textures_are_in_test_worlds_only():
 
     assert not kinds(False) & set(TEST_KINDS)
     assert kinds(True) >= set(TEST_KINDS)
+
+
+def test_held_out_layouts_and_objects_are_in_test_worlds_only():
+    held_out = {"colonnade", "market", "barrel", "stall", "wedge", "arch"}
+
+    def drawn(with_held_out):
+        names = set()
+        sys.setprofile(lambda frame, event, _: names.add(frame.f_code.co_name) if event == "call" else None)
+        try:
+            for seed in range(100):
+                layouts.build(seed, with_held_out)
+        finally:
+            sys.setprofile(None)
+        return names
+
+    train, test = drawn(False), drawn(True)
+    assert {"room", "street", "person", "tree"} <= train and not train & held_out
+    assert held_out <= test
 
 
 def test_worlds_are_no_toy(test_scenes):
