@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
-import textwrap
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depth_anything_ros.cli import demo_output
 from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES, check_fov
 from depth_anything_ros.cli.stopping import stop_request
 from depth_anything_ros.errors import OptionError
@@ -26,7 +24,6 @@ from depth_anything_ros.paths import user_path
 
 if TYPE_CHECKING:
     from depth_anything_ros.ros.camera_bag import Shot
-    from depth_anything_ros.ros.demo_model import DemoModel
 
 FRAMES, RATE = 40, 10.0
 LEAST = 10
@@ -63,15 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
         print("1/4  Model", flush=True)
         shots = _shots(arguments)
         model = try_model(arguments.model, next(shots()))
-        _describe(model)
+        demo_output.describe(model)
         print("2/4  Camera bag", flush=True)
         _clear(folder, (camera, depth))
         count = _write_bag(arguments, camera, shots())
         print("3/4  Bag -> node -> bag, over the middleware", flush=True)
         rate = _play_rate(count, count if arguments.images else LEAST, model.seconds)
-        DemoRun(camera, depth, folder, model.parameters, model.seconds, rate).run(stopping, _Progress())
+        DemoRun(camera, depth, folder, model.parameters, model.seconds, rate).run(stopping, demo_output.Progress())
     print("\n4/4  Results", flush=True)
-    _report(folder, camera, model)
+    demo_output.report(folder, camera, model)
     return 0
 
 
@@ -95,21 +92,6 @@ def _shots(arguments: argparse.Namespace) -> Callable[[], Iterator[Shot]]:
     return lambda: own_pictures(paths, arguments.fov, LONGEST)
 
 
-def _describe(model: DemoModel) -> None:
-    info = model.info
-    print(f"     {info.checkpoint} ({info.parameters / 1e6:.1f} M parameters, weights under {info.license}), {info.path}")
-    if model.doubt:
-        lines = (
-            "NOT FOR A ROBOT:",
-            *textwrap.wrap(f"{info.checkpoint} {model.doubt}."),
-            "Another one: --model NAME_OR_FILE (make demo MODEL=...)",
-        )
-        width = max(map(len, lines))
-        edge = f"     +{'-' * (width + 2)}+"
-        print("\n".join([edge, *(f"     | {line:<{width}} |" for line in lines), edge]))
-    print(f"     {model.seconds * 1e3:.0f} ms a frame on this machine", flush=True)
-
-
 def _write_bag(arguments: argparse.Namespace, folder: Path, shots: Iterator[Shot]) -> int:
     """Number of frames in the new bag."""
     from depth_anything_ros.ros.camera_bag import IMAGE, write_camera_bag
@@ -129,38 +111,3 @@ def _play_rate(frames: int, least: int, seconds: float) -> float:
     if rate < 1.0:
         print(f"     played at {rate:.2g} of its speed, so that this machine can process {least} of {frames} frames", flush=True)
     return rate
-
-
-class _Progress:
-    """One line that is written over on a terminal, and now and then a line elsewhere."""
-
-    def __init__(self) -> None:
-        self._shown, self._next = "", 0.0
-
-    def __call__(self, text: str) -> None:
-        if text == self._shown or time.monotonic() < self._next:
-            return
-        terminal = sys.stdout.isatty()
-        print(f"\r     {text:<60}" if terminal else f"     {text}", end="" if terminal else "\n", flush=True)
-        self._shown, self._next = text, time.monotonic() + (0.1 if terminal else 2.0)
-
-
-def _report(folder: Path, camera: Path, model: DemoModel) -> None:
-    from depth_anything_ros.ros.demo_report import DemoReport
-
-    report = DemoReport(folder / "depth", camera)
-    numbers = report.numbers()
-    print(f"     frames: {numbers.frames} in, {numbers.processed} processed, {numbers.dropped} dropped (a newer one was there)")
-    print(f"     latency: p50 {numbers.latency_p50:.0f} ms, p95 {numbers.latency_p95:.0f} ms; engine {numbers.inference_p50:.0f} ms")
-    if accuracy := report.accuracy():
-        print(
-            f"     AbsRel {accuracy.abs_rel:.3f} against the true depth ({model.unit}); {accuracy.within:.0%} within 25 %, "
-            f"depth for {accuracy.covered:.1%} of the pixels that have a true one"
-        )
-    sheet, cloud = folder / "contact_sheet.png", folder / "cloud.png"
-    report.write_sheet(sheet, model.caption)
-    print(f"     contact sheet: {sheet}")
-    if report.write_cloud(cloud, model.caption):
-        print(f"     point cloud:   {cloud}")
-    print(f"     output bag:    {folder / 'depth'}")
-    print(f"     logs:          {folder}/*.log")
