@@ -64,6 +64,18 @@ TEST(engine, gives_what_the_model_has_and_nothing_else) {
     CHECK(!bare.confidence && !bare.intrinsics && bare.depth.values == first.depth.values);
 }
 
+TEST(engine, a_file_that_is_inspected_tells_what_its_engine_tells) {
+    for (const toy::Model& model : {toy::any_view(), toy::mono(), toy::swiglu()}) {
+        const toy::File file(model);
+        const da::ModelInfo found = da::inspect(file.path()), expected = da::Engine(file.path(), threads(1)).info();
+        CHECK(found.path == expected.path && found.checkpoint == expected.checkpoint && found.architecture == expected.architecture);
+        CHECK(found.kind == expected.kind && found.license == expected.license && found.parameters == expected.parameters);
+        CHECK(found.has_sky == expected.has_sky && found.has_pose == expected.has_pose && found.file_bytes == expected.file_bytes);
+        CHECK(found.device.empty() && found.instruction_set.empty() && !expected.device.empty());
+    }
+    CHECK_ERROR("model.missing", da::inspect("/nowhere/model.gguf"));
+}
+
 TEST(engine, runs_gated_feed_forward_blocks) {
     toy::Model open = toy::swiglu();
     const Picture picture(64, 48);
