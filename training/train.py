@@ -147,7 +147,7 @@ def _stretch(training, log):
     count = min(LOG_EVERY - training.step % LOG_EVERY, options.steps - training.step)
     for _ in range(count):
         wait_while_paused(options.state)
-        if training.rank == 0 and training.step == options.steps - options.decay:
+        if training.rank == 0 and training.step == options.steps - options.decay and not options.finish:
             training.save("plateau")
         for key, value in training.advance().items():
             sums[key] = sums.get(key, 0.0) + value / count
@@ -182,6 +182,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.finish and options.workers > 1:
         parser.error("--finish is for one worker: each has a clock of its own, and all must take the same steps")
+    if options.resume == "plateau" and not (options.state / options.net / "plateau.pt").exists():
+        parser.error(f"there is no plateau.pt in {options.state / options.net}; from nothing it would begin anew over last.pt")
     for split in ("train", "validation"):
         load(options.state / "pictures", split)  # here, and not when the first score is due
     (options.state / options.net).mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,7 @@ def test_training_goes_on_where_it_stopped(state):
 def test_what_cannot_end_well_is_refused_at_the_start(state, tmp_path):
     arguments = ("-m", "training.train", "--net", "metric")
     assert "one worker" in in_parity_environment(*arguments, "--state", state, "--finish", 1, "--workers", 2, code=2)
+    assert "plateau.pt" in in_parity_environment(*arguments, "--state", tmp_path, "--resume", "plateau", code=2)
     dataset.write(tmp_path / "pictures", "train", 1, report=lambda line: None)
     assert "--split validation" in in_parity_environment(*arguments, "--state", tmp_path, code=1)
 
