@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from depth_anything_ros.convert.converter import convert
-    from depth_anything_ros.models.cache import default_folder, fetched, meant
+    from depth_anything_ros.models.cache import fetched, meant
     from depth_anything_ros.progress import Progress
 
     checkpoint, model = arguments.checkpoint, arguments.model
     known = meant(checkpoint)
     if known is not None and known.converts_as:
-        checkpoint, model = fetched(known, default_folder()), model or known.converts_as
+        checkpoint, model = fetched(known), model or known.converts_as
     written = convert(
         checkpoint,
         arguments.output,

@@ -65,8 +65,8 @@ def _show_models() -> None:
     from depth_anything_ros.models.registry import MODELS
 
     shipped = " ".join(model.name for model in MODELS if model.is_shipped)
-    here = " ".join(model.name for model in MODELS if not model.is_shipped and is_fetched(model, default_folder()))
     print(f"\nmodels in the package, for demos and tests\n  {shipped}")
+    here = " ".join(model.name for model in MODELS if not model.is_shipped and is_fetched(model))
     print(f"\nmodels in {default_folder()}\n  {here or 'none; to get one: depth-anything-ros models fetch da3-small'}")
 
 

@@ -53,23 +53,21 @@ def _list(models: Sequence[Model]) -> None:
 
 
 def _fetch(model: Model) -> None:
-    from depth_anything_ros.models.cache import default_folder
     from depth_anything_ros.models.fetch import fetch
 
     print(f"{model.checkpoint}, weights under {model.fact.license}, from {model.repository or 'this package'}", flush=True)
-    print(fetch(model, default_folder(), lambda text: print(text, file=sys.stderr, flush=True)))
+    print(fetch(model, None, lambda text: print(text, file=sys.stderr, flush=True)))
 
 
 def _verify(model: Model) -> None:
-    from depth_anything_ros.models.cache import default_folder
     from depth_anything_ros.models.fetch import verify
 
     known = {file.name for file in model.files if file.sha256}
-    for name, digest in verify(model, default_folder()).items():
+    for name, digest in verify(model).items():
         print(f"{digest}  {name}  ({'as published' if name in known else 'no published value is known'})")
 
 
 def _path(model: Model) -> None:
-    from depth_anything_ros.models.cache import default_folder, fetched
+    from depth_anything_ros.models.cache import fetched
 
-    print(fetched(model, default_folder()))
+    print(fetched(model))

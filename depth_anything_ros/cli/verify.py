@@ -52,13 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_sum(name: str) -> None:
     """Of a model that was fetched by name; a path has none to compare with."""
-    from depth_anything_ros.models.cache import default_folder, meant
+    from depth_anything_ros.models.cache import meant
     from depth_anything_ros.models.fetch import verify
 
     model = meant(name)
     if model is None:
         return
-    for file, digest in verify(model, default_folder()).items():
+    for file, digest in verify(model).items():
         print(f"{file}: SHA-256 {digest}")
 
 

@@ -24,16 +24,19 @@ def default_folder() -> Path:
         raise ModelError("model.missing", "This user has no home folder to keep models in; set HOME, or give models as files.") from error
 
 
-def home(model: Model, folder: Path) -> Path:
-    """The folder that the files of a model belong in: one of its own in `folder`, or the one in the package."""
-    return SHIPPED_FOLDER if model.is_shipped else folder / model.name
+def home(model: Model, folder: Path | None = None) -> Path:
+    """The folder that the files of a model belong in: one of its own in `folder` (None: `default_folder`), or the one in the package.
+
+    What is in the package is there for a user without a home too.
+    """
+    return SHIPPED_FOLDER if model.is_shipped else (folder or default_folder()) / model.name
 
 
-def is_fetched(model: Model, folder: Path) -> bool:
+def is_fetched(model: Model, folder: Path | None = None) -> bool:
     return all((home(model, folder) / file.name).is_file() for file in model.files)
 
 
-def fetched(model: Model, folder: Path) -> Path:
+def fetched(model: Model, folder: Path | None = None) -> Path:
     """Where a model lies: its file, or the folder of its files. Raises ModelError (``model.missing``) that says how to get it."""
     if not is_fetched(model, folder):
         if model.is_shipped:
@@ -68,7 +71,7 @@ def resolve_model(model: str | os.PathLike[str], folder: Path | None = None) -> 
         name = path.name.removesuffix(".gguf")
         other = f"the name of the model is {name}" if find_model(name) else "nor is there a model of that name"
         raise ModelError("model.missing", f"Model file '{path}' {_why_not(path)}, {other} (`depth-anything-ros models list` shows them).")
-    found = fetched(known, folder or default_folder())
+    found = fetched(known, folder)
     if not known.is_gguf:
         raise ModelError(
             "model.unsupported",

@@ -22,8 +22,8 @@ from depth_anything_ros.models.registry import Model, ModelFile
 _CHUNK = 1 << 20
 
 
-def fetch(model: Model, folder: Path, say: Callable[[str], object]) -> Path:
-    """Bring a model into `folder` and return its place; what is there already is kept, and what lies in the package stays there.
+def fetch(model: Model, folder: Path | None, say: Callable[[str], object]) -> Path:
+    """Bring a model into `folder` (see `cache.home`) and return its place; what is there is kept, what lies in the package stays there.
 
     say: gets a line for people when another process has to be waited for.
     Raises ModelError (``model.missing``): not reachable, offline, no such file, other content than known, disk full. What was downloaded
@@ -36,7 +36,7 @@ def fetch(model: Model, folder: Path, say: Callable[[str], object]) -> Path:
     return fetched(model, folder)
 
 
-def verify(model: Model, folder: Path) -> dict[str, str]:
+def verify(model: Model, folder: Path | None = None) -> dict[str, str]:
     """SHA-256 of each file of a fetched model, by file name.
 
     Raises ModelError (``model.missing``, ``model.format``) when a file is not there or is not the known one.

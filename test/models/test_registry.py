@@ -133,6 +133,8 @@ def test_a_user_without_a_home(monkeypatch):
     monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
     with pytest.raises(ModelError, match="set HOME"):
         resolve_model("da3-small")
+    assert resolve_model("nano").is_file(), "the package has a home"
+    assert main(["models", "verify", "nano"]) == main(["models", "path", "nano"]) == main(["models", "fetch", "nano"]) == 0
 
 
 def test_a_shipped_name_needs_no_fetching(tmp_path, monkeypatch, capsys):
