@@ -13,7 +13,14 @@ from depth_anything_ros.replay.following import Following
 
 STATE_FILE = "state.pickle"
 """Beside the bag of a segment, as it was after its last picture."""
-_KNOWN = ("depth_anything_ros.scale.", "depth_anything_ros.types", "numpy", "collections")
+_OURS = ("depth_anything_ros.scale.", "depth_anything_ros.types")
+_OTHERS = {
+    "collections": {"deque", "OrderedDict"},
+    "numpy": {"ndarray", "dtype"},
+    **{f"numpy.{core}.multiarray": {"_reconstruct", "scalar"} for core in ("core", "_core")},
+    **{f"numpy.{core}.numeric": {"_frombuffer"} for core in ("core", "_core")},
+}
+"""By module, what arrays and containers are made with."""
 
 
 def packed(states: Mapping[str, Following]) -> bytes:
@@ -42,9 +49,13 @@ def recalled(states: Mapping[str, Following], folder: Path) -> dict[str, Followi
 
 
 class _Reader(pickle.Unpickler):
-    """Makes nothing but our own states, whoever wrote the file."""
+    """Makes nothing but our own states, whoever wrote the file: classes that stand in our modules, and the few others by name."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if not module.startswith(_KNOWN):
+        if name in _OTHERS.get(module, ()):
+            return super().find_class(module, name)
+        # Not what a module has imported, nor what is inside of that (a name may have dots).
+        found = super().find_class(module, name) if module.startswith(_OURS) and "." not in name else None
+        if not isinstance(found, type) or found.__module__ != module:
             raise pickle.UnpicklingError(f"{module}.{name} has no place in it")
-        return super().find_class(module, name)
+        return found

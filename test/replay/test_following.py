@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,25 @@ def test_a_state_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"state\.pickle cannot be read: .*system has no place"):
         recalled({IMAGE: Following(None, None)}, tmp_path)
     assert recalled({}, tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("numpy.testing", "rundocs"),
+        ("numpy", "load"),
+        ("depth_anything_ros.scale.tracker", "threading._os.system"),
+        ("depth_anything_ros.scale.tracker", "partial"),
+        ("depth_anything_ros.types", "dataclass"),
+        ("numpyish", "ndarray"),
+    ],
+)
+def test_a_state_with_what_our_modules_merely_use_is_refused(tmp_path: Path, module: str, name: str) -> None:
+    """A pickle, opcode by opcode: the named thing is called with a text (protocol 4: a name may have dots)."""
+    texts = [b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name, "true")]
+    (tmp_path / "state.pickle").write_bytes(b"\x80\x04" + texts[0] + texts[1] + b"\x93" + texts[2] + b"\x85R.")
+    with pytest.raises(InputError, match=f"cannot be read: {re.escape(f'{module}.{name}')} has no place in it"):
+        recalled({IMAGE: Following(None, None)}, tmp_path)
 
 
 def test_a_range_of_time_hears_what_was_said_before(tmp_path: Path) -> None:
