@@ -22,6 +22,7 @@ from depth_anything_ros.cli.stopping import stop_request
 from depth_anything_ros.errors import CancelledError, OptionError
 
 if TYPE_CHECKING:
+    from depth_anything_ros.replay.options import ReplayOptions
     from depth_anything_ros.replay.run import Summary
 
 INTERRUPTED = 130
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
                 raise
             print("\nstopped; the same command goes on where this one was", file=sys.stderr)
             return INTERRUPTED
-    _show(summary, options.node.processing.scale_source)
+    _show(summary, options)
     if arguments.report:
         from depth_anything_ros.report.page import write_report
 
@@ -63,17 +64,19 @@ def _check_report(arguments: argparse.Namespace) -> None:
         raise OptionError("option.range", f"--report wants depth in the bag: one of {', '.join(DEPTH_NAMES)} among --outputs.")
 
 
-def _show(summary: Summary, source: str) -> None:
-    """source: of the scale."""
+def _show(summary: Summary, options: ReplayOptions) -> None:
+    source = options.node.processing.scale_source
     for warning in summary.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for refusal in summary.refusals:
         print(f"refused: {refusal}", file=sys.stderr)
-    without = sum(count for topic, count in summary.topics.items() if topic.endswith("/relative/image"))
+    without = _messages(summary, "relative/image")
     if without and source not in ("model", "constant"):
         print(f"warning: {without} pictures without metres; depth/scale says why scale.source {source} did not know it", file=sys.stderr)
     elif without and summary.kind == "metric":
         print("warning: depth without metres, for want of a focal length: --k, --calibration or -p focal:=600.0 gives one", file=sys.stderr)
+    if absent := [name for name in options.outputs if name != "all" and not _messages(summary, name)]:
+        print(f"warning: nothing came of --outputs {' '.join(absent)} (depth/* and points: with metres; rgb/*: rectified)", file=sys.stderr)
     for topic, count in summary.topics.items():
         print(f"{topic}: {count} messages")
     print(f"pictures: {summary.pictures}; processed {summary.processed}, passed over {summary.passed_over}, refused {summary.refused}")
@@ -81,3 +84,8 @@ def _show(summary: Summary, source: str) -> None:
         each = summary.infer_seconds / summary.processed
         print(f"time: {summary.seconds:.1f} s; engine {each * 1e3:.0f} ms a picture")
     print(f"bag: {summary.output}")
+
+
+def _messages(summary: Summary, name: str) -> int:
+    """Of an output, all cameras together."""
+    return sum(summary.topics.get(f"{camera.namespace}/{name}", 0) for camera in summary.cameras)

@@ -60,7 +60,7 @@ class Journal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._lock is not None:
-            if not self._plan.exists():
+            if not self._plan.exists() or (isinstance(error, OptionError) and not self.finished()):
                 self.discard()  # nothing was begun
             self._lock.close()
 

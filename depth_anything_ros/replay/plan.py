@@ -143,7 +143,7 @@ def _parts(camera: CameraIndex, borders: list[int], lead: Lead, every: int) -> l
     parts, first = [], 0
     for start, numbers in zip(borders, found):
         lead_ns = times[lead.first(times, first, every)] if 0 < first < len(times) else start
-        before = [number for number, time in enumerate(times) if lead_ns <= time < start]
+        before = [number for number, time in enumerate(times) if lead_ns <= time < start] if lead_ns < start else []
         first_before = before[0] if before else first
         parts.append((_part(camera, within, numbers, start, first), _part(camera, within, before, min(lead_ns, start), first_before)))
         first += len(numbers)

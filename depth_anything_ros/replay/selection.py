@@ -5,8 +5,8 @@ from __future__ import annotations
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.replay.options import KEEP_ALL, ReplayOptions
 from depth_anything_ros.replay.source import Source
-from depth_anything_ros.ros.topics import COLOR, COLOR_COMPRESSED, POINTS, topics_of
-from depth_anything_ros.types import ModelInfo
+from depth_anything_ros.ros.topics import COLOR, COLOR_COMPRESSED, METRIC, POINTS, topics_of
+from depth_anything_ros.types import DepthKind, ModelInfo
 
 _TF = ("/tf", "/tf_static")
 _NONE, _ALL = ("none",), ("all",)
@@ -34,4 +34,18 @@ def output_topics(info: ModelInfo, options: ReplayOptions) -> dict[str, str]:
         return {name: kind for name, kind in possible.items() if name not in _ASKED_FOR}
     if unknown := [name for name in options.outputs if name not in possible]:
         raise OptionError("option.unknown", f"--outputs {unknown[0]}: this model gives {', '.join(possible)}; also all.")
+    if METRIC.keys() >= set(options.outputs) and _never_metres(info, options):
+        raise OptionError(
+            "option.range",
+            f"--outputs {' '.join(options.outputs)}: nothing would come of it, since {info.checkpoint} gives {info.kind.value}; "
+            "ask for relative/image, or have metres (scale.source).",
+        )
     return {name: possible[name] for name in options.outputs}
+
+
+def _never_metres(info: ModelInfo, options: ReplayOptions) -> bool:
+    """Whether no picture can have metres."""
+    source = options.node.processing.scale_source
+    return info.kind is not DepthKind.METRIC and (
+        source == "model" or (source == "constant" and info.kind is DepthKind.RELATIVE_INVERSE_DEPTH)
+    )

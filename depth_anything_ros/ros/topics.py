@@ -15,7 +15,8 @@ TIMING, SCALE, POINTS = "depth/timing", "depth/scale", "points"
 COLOR, COLOR_COMPRESSED = "depth/color", "depth/color/compressed"
 IMAGE, CAMERA_INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 
-_METRIC = {"depth/image_rect": IMAGE, "depth/image_raw": IMAGE, "depth/camera_info": CAMERA_INFO, POINTS: "sensor_msgs/msg/PointCloud2"}
+METRIC = {"depth/image_rect": IMAGE, "depth/image_raw": IMAGE, "depth/camera_info": CAMERA_INFO, POINTS: "sensor_msgs/msg/PointCloud2"}
+"""Types of the topics that are published with metres alone."""
 _RELATIVE = {"relative/image": IMAGE, "relative/camera_info": CAMERA_INFO}
 _ALWAYS = {
     TIMING: "diagnostic_msgs/msg/DiagnosticArray",
@@ -30,7 +31,7 @@ _NEED_DEPTH = frozenset({"depth/image_rect", "depth/image_raw", "depth/camera_in
 
 def topics_of(info: ModelInfo) -> dict[str, str]:
     """Output topics (relative names) and types that a model can fill."""
-    topics = {**_ALWAYS, **_METRIC}  # metres also of inverse depth: ranges give it scale and shift
+    topics = {**_ALWAYS, **METRIC}  # metres also of inverse depth: ranges give it scale and shift
     if info.kind is not DepthKind.METRIC or info.needs_focal:
         topics.update(_RELATIVE)
     if info.has_confidence:

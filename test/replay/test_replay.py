@@ -202,11 +202,13 @@ def test_which_outputs_are_written(tmp_path: Path) -> None:
 
 
 def test_nothing_of_what_was_asked_for(tmp_path: Path) -> None:
-    """A relative model gives no cloud: said, and nothing is left that stands in the way of another try."""
-    recording = write(tmp_path / "in", camera_messages(3))
-    with pytest.raises(OptionError, match=r"without metres.*--outputs.*scale\.source"):
-        run(recording, tmp_path / "out", keep=("none",), outputs=("points",), engine=any_view_engine)
-    assert not (tmp_path / "out").exists()
+    """A relative model gives no cloud, a metric one without a focal length none either: said, at once or when it is known, and nothing is
+    left that stands in the way of another try."""
+    recording = write(tmp_path / "in", [one for one in camera_messages(3) if one[0] == IMAGE])
+    for engine, message in (any_view_engine, "points: nothing would come.*relative_depth"), (metric_engine, r"--outputs.*scale\.source"):
+        with pytest.raises(OptionError, match=message):
+            run(recording, tmp_path / "out", keep=("none",), outputs=("points",), engine=engine)
+        assert sorted(child.name for child in tmp_path.iterdir()) == ["in", "model.gguf"]
     run(recording, tmp_path / "out", keep=("none",), outputs=("relative/image",), engine=any_view_engine)
     assert set(read(tmp_path / "out")) == {"/cam/relative/image"}
 

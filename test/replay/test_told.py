@@ -28,7 +28,9 @@ from replay_tools import (
     run,
     write,
 )
+from toy_model import SMALLEST_ANY_VIEW, write_toy_model
 
+from depth_anything_ros.cli import main
 from depth_anything_ros.errors import CancelledError, InputError, OptionError
 from depth_anything_ros.pipeline import ProcessingOptions
 from depth_anything_ros.replay.options import ReplayOptions
@@ -185,3 +187,17 @@ def test_a_stop_is_heard_while_the_recording_is_looked_through(tmp_path: Path) -
         )
     assert len(calls) == 31, "in the first pass, which has a hundred heads"
     assert sorted(child.name for child in tmp_path.iterdir()) == ["in", "model.gguf"]
+
+
+@pytest.mark.native
+def test_what_nothing_came_of_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Metres of a model without, by a source that measures none here; a rectified picture of a camera without distortion."""
+    recording, model = write(tmp_path / "in", camera_messages(2)), write_toy_model(tmp_path, SMALLEST_ANY_VIEW)
+    common = ["replay", str(recording), "--model", str(model), "-p", "resolution:=56"]
+    assert main([*common, "-o", str(tmp_path / "never"), "--outputs", "depth/image_rect", "points"]) == 2
+    assert "nothing would come of it" in capsys.readouterr().err and not (tmp_path / "never").exists()
+    source = ["-p", "scale.source:=camera_height", "-p", "scale.camera_height.height:=1.0"]
+    assert main([*common, "-o", str(tmp_path / "out"), *source, "--outputs", "relative/image", "points", "rgb/camera_info"]) == 0
+    err = capsys.readouterr().err
+    assert "2 pictures without metres; depth/scale says why scale.source camera_height" in err
+    assert "nothing came of --outputs points rgb/camera_info" in err
