@@ -59,7 +59,7 @@ class EngineOptions:
     exact: bool = False
     """Compute quantised files in floats too, as f32 and f16 files always are: slower, and only the weights are rounded then."""
     instruction_set: str = ""
-    """Of the CPU kernels: avx512_vnni, avx512, avx2_vnni, avx2, sse42, neon_dotprod or neon; empty takes the best that is usable."""
+    """Of the CPU kernels: avx512_vnni, avx512, avx2_vnni, avx2, sse42, neon_i8mm, neon_dotprod or neon; empty takes the best usable one."""
 
 
 class Engine:

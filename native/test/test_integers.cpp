@@ -326,3 +326,25 @@ KERNEL_TEST(integers, room_for_attention_grows_with_the_tokens_beyond_32_bits) {
         CHECK(found > 0.999 * factor && found < 1.001 * factor);
     }
 }
+
+#if defined(__aarch64__)
+
+// Sets that differ in the instruction of the integer products only: block by block their sums are the same numbers, added in the same
+// order.
+TEST(integers, all_8_bit_instructions_of_an_architecture_give_the_same_bits) {
+    const Layer s{320, 70, 29};
+    const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
+                 x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2), bias = random_values(s.out, 3);
+    const naive::Attention attention(3, 64, 77, true, true);
+    std::vector<Floats> layers, attentions;
+    for (const KernelSet* set : usable_kernel_sets()) {
+        if (set->largest_activation != 127) continue;
+        const Bytes panels = packed(*set, plain_view(w, s.in), s), tiles = quantised(*set, x, s, s.in);
+        layers.push_back(run_layer(*set, panels, tiles, s, true, {bias.data(), nullptr, nullptr}, 1));
+        attentions.push_back(Prepared(*set, attention).attend(*set, attention));
+        CHECK(layers.back() == layers.front() && attentions.back() == attentions.front());
+    }
+    CHECK(layers.size() == usable_kernel_sets().size() - 1);  // all but `neon`
+}
+
+#endif

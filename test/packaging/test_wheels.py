@@ -111,7 +111,8 @@ def arm_python(arm_wheel):
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Debian 12 has this Python for Arm, and no other")
-@pytest.mark.parametrize("processor, expected", [("cortex-a72", "neon"), ("cortex-a76", "neon_dotprod")])  # Raspberry Pi 4 and 5
+# Raspberry Pi 4 and 5; all that the emulator knows.
+@pytest.mark.parametrize("processor, expected", [("cortex-a72", "neon"), ("cortex-a76", "neon_dotprod"), ("max", "neon_i8mm")])
 def test_arm_wheel_runs_emulated_with_its_best_kernels(arm_python, python, model, tmp_path, processor, expected):
     here, _, _ = depth(python, model, tmp_path)
     emulator, *options, interpreter = arm_python

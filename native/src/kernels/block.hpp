@@ -7,9 +7,9 @@
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 // Bytes of quantised activations, see quantise.hpp.
-constexpr std::size_t kLaneBytes = sizeof(std::int32_t);  // of a group, a scale, a start
-constexpr std::size_t kTileGroup = kDotRows * kLaneBytes, kTileScales = kBlock / kGroup * kTileGroup;
-constexpr std::size_t kTileStarts = kTileScales + kTileGroup, kTileBlock = kTileStarts + kTileGroup;
+constexpr std::size_t kRowGroup = kGroup * sizeof(Activation), kLaneBytes = sizeof(std::int32_t);  // of a group; of a scale, a start
+constexpr std::size_t kTileGroup = kDotRows * kRowGroup, kTileScales = kBlock / kGroup * kTileGroup;
+constexpr std::size_t kTileStarts = kTileScales + kDotRows * kLaneBytes, kTileBlock = kTileStarts + kDotRows * kLaneBytes;
 
 // Whole numbers as narrower ones that hold them.
 template <typename Narrow>
@@ -50,7 +50,8 @@ inline std::size_t tile_bytes(int in) {
 
 // Values [first, first + count) of row `number` of rows of `in`; first and count are multiples of kBlock.
 inline void quantise_row(const float* values, int first, int count, int in, int number, std::uint8_t* tiles) {
-    std::uint8_t* block = tiles + number / kDotRows * tile_bytes(in) + first / kBlock * kTileBlock + number % kDotRows * kLaneBytes;
+    const int row = number % kDotRows;
+    std::uint8_t* block = tiles + number / kDotRows * tile_bytes(in) + first / kBlock * kTileBlock;
     for (int i = 0; i < count; i += kBlock, block += kTileBlock) {
         Activation whole[kBlock];
         IntVector sums{};
@@ -59,9 +60,9 @@ inline void quantise_row(const float* values, int first, int count, int in, int 
             sums += numbers;
         });
         const auto start = static_cast<std::int32_t>(-kWeightOffset * static_cast<std::uint32_t>(sum_of_lanes(sums)));
-        for (int g = 0; g < kBlock / kGroup; ++g) std::memcpy(block + g * kTileGroup, whole + g * kGroup, kLaneBytes);
-        std::memcpy(block + kTileScales, &scale, kLaneBytes);
-        std::memcpy(block + kTileStarts, &start, kLaneBytes);
+        for (int g = 0; g < kBlock / kGroup; ++g) std::memcpy(block + g * kTileGroup + row * kRowGroup, whole + g * kGroup, kRowGroup);
+        std::memcpy(block + kTileScales + row * kLaneBytes, &scale, kLaneBytes);
+        std::memcpy(block + kTileStarts + row * kLaneBytes, &start, kLaneBytes);
     }
 }
 

@@ -1,5 +1,8 @@
 // The step of all integer products: to each 32-bit lane the sum of kGroup neighbouring products is added, as the instruction set does it.
 //
+// A register of sums holds one row of activations times kLanes columns of weights. With i8mm it holds two rows times two columns: such an
+// instruction multiplies registers of two rows and of two columns, eight numbers each.
+//
 // Sums of a block are exact. Where the instruction wants one factor unsigned, weights are stored with kWeightOffset added; what that adds
 // to a block's sum is taken off by starting the sum at -kWeightOffset * (sum of the activations).
 #pragma once
@@ -16,7 +19,7 @@ typedef simde__m512i M512i;
 #include <immintrin.h>
 #define DA_MM512(name) _mm512_##name
 typedef __m512i M512i;
-#elif defined(__ARM_FEATURE_DOTPROD)
+#elif defined(__ARM_FEATURE_DOTPROD)  // also where there is i8mm
 #include <arm_neon.h>
 #endif
 
@@ -28,10 +31,24 @@ constexpr bool kFastIntegers = true;
 constexpr bool kFastIntegers = false;
 #endif
 
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+constexpr int kLaneRows = 2;  // of a register of sums
+#else
+constexpr int kLaneRows = 1;
+#endif
+constexpr int kLaneColumns = kLanes / kLaneRows;
+
 // As many sums, of integers and of floats, as the registers hold beside the operands.
-constexpr int kDotRows = DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3;
-constexpr int kDotVectors = DA_VECTOR_REGISTERS == 16 ? 2 : kLanes > 4 ? 2 : 4;
+constexpr int kDotRows = DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3 * kLaneRows;
+constexpr int kDotVectors = DA_VECTOR_REGISTERS == 16 ? 2 : kLanes > 4 ? 2 : 4 / kLaneRows;
 constexpr int kDotPanel = kDotVectors * kLanes;
+
+template <typename T>
+inline T value_at(const std::uint8_t* source) {
+    T value;
+    std::memcpy(&value, source, sizeof(value));
+    return value;
+}
 
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(DA_SIMDE_VNNI)
 
@@ -40,9 +57,7 @@ using StoredWeight = std::uint8_t;
 constexpr int kGroup = 4, kLargestActivation = 127, kWeightOffset = 128;
 
 inline IntVector load_weights(const std::uint8_t* weights) {
-    IntVector value;
-    std::memcpy(&value, weights, sizeof(value));
-    return value;
+    return value_at<IntVector>(weights);
 }
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
@@ -53,6 +68,20 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 #endif
 }
 
+#elif defined(__ARM_FEATURE_MATMUL_INT8)
+
+using Activation = std::int8_t;
+using StoredWeight = std::int8_t;
+constexpr int kGroup = 8, kLargestActivation = 127, kWeightOffset = 0;
+
+inline IntVector load_weights(const std::uint8_t* weights) {
+    return value_at<IntVector>(weights);
+}
+
+inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
+    return (IntVector)vmmlaq_s32((int32x4_t)sums, (int8x16_t)activations, (int8x16_t)weights);
+}
+
 #elif defined(__ARM_FEATURE_DOTPROD)
 
 using Activation = std::int8_t;
@@ -60,9 +89,7 @@ using StoredWeight = std::int8_t;
 constexpr int kGroup = 4, kLargestActivation = 127, kWeightOffset = 0;
 
 inline IntVector load_weights(const std::uint8_t* weights) {
-    IntVector value;
-    std::memcpy(&value, weights, sizeof(value));
-    return value;
+    return value_at<IntVector>(weights);
 }
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
@@ -105,8 +132,50 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 
 #endif
 
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+
+// Four bytes of each row or column of a register, in all lanes of it; groups of the rows, as dot takes them; one row of two registers.
+inline IntVector in_columns(const std::uint8_t* values) {
+    const int32x2_t pair = value_at<int32x2_t>(values);
+    return (IntVector)vcombine_s32(pair, pair);
+}
+
+inline IntVector in_rows(const std::uint8_t* values) {
+    const auto pairs = (int32x4_t)in_columns(values);
+    return (IntVector)vzip1q_s32(pairs, pairs);
+}
+
+inline IntVector load_groups(const std::uint8_t* groups) {
+    return value_at<IntVector>(groups);
+}
+
+inline Vector row_of(const Vector* registers, int row) {
+    const auto left = (float64x2_t)registers[0], right = (float64x2_t)registers[1];
+    return (Vector)(row == 0 ? vzip1q_f64(left, right) : vzip2q_f64(left, right));
+}
+
+#else
+
+inline IntVector in_rows(const std::uint8_t* values) {
+    return value_at<std::int32_t>(values) + IntVector{};
+}
+
+inline IntVector in_columns(const std::uint8_t* values) {
+    return value_at<IntVector>(values);
+}
+
+inline IntVector load_groups(const std::uint8_t* groups) {
+    return in_rows(groups);
+}
+
+inline Vector row_of(const Vector* registers, int /*row*/) {
+    return registers[0];
+}
+
+#endif
+
 // Attention has little work for each number that it quantises: it takes the faster instructions to win against floats.
-constexpr bool kFastIntegerAttention = kFastIntegers && kGroup == 4;
+constexpr bool kFastIntegerAttention = kFastIntegers && sizeof(Activation) == 1;
 
 // Sums and maxima over lanes go by halves.
 typedef std::int32_t Quarter __attribute__((vector_size(16)));

@@ -9,7 +9,7 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 constexpr int kLargestWeight = 127;
 
 // Bytes of a panel.
-constexpr std::size_t kVectorBytes = kLanes * kGroup * sizeof(StoredWeight), kGroupBytes = kDotVectors * kVectorBytes;
+constexpr std::size_t kVectorBytes = kLaneColumns * kGroup * sizeof(StoredWeight), kGroupBytes = kDotPanel / kLaneColumns * kVectorBytes;
 constexpr std::size_t kPanelScales = kBlock / kGroup * kGroupBytes, kBlockBytes = kPanelScales + kDotPanel * sizeof(float);
 
 inline int panels_of(int out) {
@@ -18,13 +18,6 @@ inline int panels_of(int out) {
 
 inline std::size_t panel_bytes(int in) {
     return in / kBlock * kBlockBytes;
-}
-
-template <typename T>
-inline T value_at(const std::uint8_t* source) {
-    T value;
-    std::memcpy(&value, source, sizeof(value));
-    return value;
 }
 
 // One block of one column.
@@ -39,28 +32,33 @@ inline void pack_block(const float* values, int column, std::uint8_t* block) {
 
 // sums = a tile of rows times a panel.
 inline void multiply_tile(int in, const std::uint8_t* tile, const std::uint8_t* panel, Sums<kDotRows, kDotVectors>& sums) {
-    clear<kDotRows, kDotVectors>(sums);
+    constexpr int down = kDotRows / kLaneRows, across = kDotPanel / kLaneColumns;  // registers
+    Sums<down, across> registers;
+    clear<down, across>(registers);
     for (int k = 0; k < in; k += kBlock, tile += kTileBlock, panel += kBlockBytes) {
-        IntVector dots[kDotRows][kDotVectors];
-        for (int r = 0; r < kDotRows; ++r) {
-            const IntVector start = value_at<std::int32_t>(tile + kTileStarts + r * kLaneBytes) + IntVector{};
-            for (int v = 0; v < kDotVectors; ++v) dots[r][v] = start;
+        IntVector dots[down][across];
+        for (int r = 0; r < down; ++r) {
+            const IntVector start = in_rows(tile + kTileStarts + r * kLaneRows * kLaneBytes);
+            for (int v = 0; v < across; ++v) dots[r][v] = start;
         }
         for (int g = 0; g < kBlock / kGroup; ++g) {
-            IntVector weights[kDotVectors];
-            for (int v = 0; v < kDotVectors; ++v) weights[v] = load_weights(panel + g * kGroupBytes + v * kVectorBytes);
-            for (int r = 0; r < kDotRows; ++r) {
-                const IntVector group = value_at<std::int32_t>(tile + g * kTileGroup + r * kLaneBytes) + IntVector{};
-                for (int v = 0; v < kDotVectors; ++v) dots[r][v] = dot(dots[r][v], weights[v], group);
+            IntVector weights[across];
+            for (int v = 0; v < across; ++v) weights[v] = load_weights(panel + g * kGroupBytes + v * kVectorBytes);
+            for (int r = 0; r < down; ++r) {
+                const IntVector groups = load_groups(tile + g * kTileGroup + r * kLaneRows * kRowGroup);
+                for (int v = 0; v < across; ++v) dots[r][v] = dot(dots[r][v], weights[v], groups);
             }
         }
-        const auto* scales = reinterpret_cast<const float*>(panel + kPanelScales);
-        for (int v = 0; v < kDotVectors; ++v) {
-            for (int r = 0; r < kDotRows; ++r) {
-                const Vector scale = load(scales + v * kLanes) * value_at<float>(tile + kTileScales + r * kLaneBytes);
-                sums[r][v] += __builtin_convertvector(dots[r][v], Vector) * scale;
+        for (int v = 0; v < across; ++v) {
+            const auto scales = (Vector)in_columns(panel + kPanelScales + v * kLaneColumns * sizeof(float));
+            for (int r = 0; r < down; ++r) {
+                const Vector scale = scales * (Vector)in_rows(tile + kTileScales + r * kLaneRows * kLaneBytes);
+                registers[r][v] += __builtin_convertvector(dots[r][v], Vector) * scale;
             }
         }
+    }
+    for (int r = 0; r < kDotRows; ++r) {
+        for (int v = 0; v < kDotVectors; ++v) sums[r][v] = row_of(registers[r / kLaneRows] + v * kLaneRows, r % kLaneRows);
     }
 }
 
