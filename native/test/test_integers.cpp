@@ -27,20 +27,18 @@ Floats random_values(std::size_t count, unsigned seed) {
     return values;
 }
 
-// Whole numbers from -most to most, times a power of two that differs from block to block: with one of size `most` in every block, nothing
-// is lost in quantising.
-Floats whole_values(std::size_t count, int most, unsigned seed) {
+// Whole numbers from -most to most, one of size `most` in every block, times a power of two that differs from span to span of a row, and at
+// most by 2^spread from block to block of a span: then nothing is lost in quantising.
+Floats whole_values(int rows, int length, int most, int span, int spread, unsigned seed) {
     std::mt19937 random(seed);
-    Floats values(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const int sign = random() % 2 == 0 ? 1 : -1,
-                  size = i % kBlock == random() % kBlock ? most : static_cast<int>(random() % (most + 1));
-        values[i] = static_cast<float>(sign * size);
-        if (i % kBlock == kBlock - 1) {
-            values[i] = static_cast<float>(sign * most);
-            const float scale = std::ldexp(1.0f, static_cast<int>(random() % 7) - 3);
-            for (std::size_t k = i + 1 - kBlock; k <= i; ++k) values[k] *= scale;
-        }
+    Floats values;
+    float of_span = 1.0f, scale = 1.0f;
+    for (int i = 0; i < rows * length; ++i) {
+        const int k = i % length;
+        if (k % span == 0) of_span = std::ldexp(1.0f, static_cast<int>(random() % 7) - 3);
+        if (k % kBlock == 0) scale = std::ldexp(of_span, -static_cast<int>(random() % (spread + 1)));
+        const int sign = random() % 2 == 0 ? 1 : -1, size = k % kBlock == kBlock - 1 ? most : static_cast<int>(random() % (most + 1));
+        values.push_back(static_cast<float>(sign * size) * scale);
     }
     return values;
 }
@@ -48,6 +46,14 @@ Floats whole_values(std::size_t count, int most, unsigned seed) {
 struct Layer {
     int in, out, rows;
 };
+
+Floats whole_weights(const KernelSet& set, const Layer& s) {
+    return whole_values(s.out, s.in, kLargestWeight, set.span, set.span > kBlock ? 5 : 0, 1);
+}
+
+Floats whole_activations(const KernelSet& set, int rows, int length) {
+    return whole_values(rows, length, set.largest_activation, set.span, 0, 2);
+}
 
 // Memory without a byte to spare, so that the sanitizers see what is read or written beside it.
 Bytes packed(const KernelSet& set, const MatrixView& weights, const Layer& s, int threads = 1) {
@@ -71,7 +77,7 @@ Bytes quantised(const KernelSet& set, const Floats& x, const Layer& s, std::ptrd
 
 Floats run_layer(const KernelSet& set, const Bytes& panels, const Bytes& x, const Layer& s, bool gelu, const GemmOperands& operands,
                  int threads) {
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integer_gemm_scratch());
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integer_gemm_scratch(s.in));
     Pieces pieces(threads, kNotCancelled);
     for (int i = 0; i < threads; ++i)
         set.run_integer_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
@@ -96,8 +102,7 @@ const std::vector<Layer> kLayers = {{32, 5, 3}, {64, 64, 1}, {320, 70, 29}, {512
 KERNEL_TEST(integers, numbers_that_fit_give_the_product_itself) {
     for (const Layer& s : kLayers) {
         const std::ptrdiff_t stride = s.in + kBlock;
-        const Floats w = whole_values(static_cast<std::size_t>(s.in) * s.out, kLargestWeight, 1),
-                     x = whole_values(static_cast<std::size_t>(s.rows) * stride, set.largest_activation, 2);
+        const Floats w = whole_weights(set, s), x = whole_activations(set, s.rows, static_cast<int>(stride));
         const Floats y = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, stride), s, false, kNothing, 1);
         for (int r = 0; r < s.rows; ++r) {
             for (int n = 0; n < s.out; ++n) {
@@ -110,14 +115,14 @@ KERNEL_TEST(integers, numbers_that_fit_give_the_product_itself) {
     }
 }
 
-// All products of a block at the ends of their ranges: sums that saturate, or lose a carry, are far off.
+// All products of a span at the ends of their ranges: sums that saturate, or lose a carry, are far off.
 KERNEL_TEST(integers, sums_of_the_largest_numbers) {
-    const Layer s{64, 40, 11};
+    const Layer s{288, 40, 11};
     for (const float weight : {127.0f, -127.0f}) {
         for (const float sign : {1.0f, -1.0f}) {
             const float activation = sign * static_cast<float>(set.largest_activation);
             const Floats w(static_cast<std::size_t>(s.in) * s.out, weight), x(static_cast<std::size_t>(s.in) * s.rows, activation);
-            const double expected = 64.0 * weight * activation;
+            const double expected = static_cast<double>(s.in) * weight * activation;
             for (const float value : run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1))
                 CHECK(std::abs(value - expected) < 1e-6 * std::abs(expected));
         }
@@ -125,23 +130,26 @@ KERNEL_TEST(integers, sums_of_the_largest_numbers) {
 }
 
 KERNEL_TEST(integers, rounding_stays_within_half_a_step_of_each_factor) {
-    const Layer s{256, 48, 23};
+    const Layer s{224, 48, 23};
     const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
                  x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
     const Floats y = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
-    const auto step = [](const float* block, int most) {
+    // Of the block or span that value k of a row lies in.
+    const auto step = [&](const float* row, int k, int length, int most) {
         float top = 0;
-        for (int k = 0; k < kBlock; ++k) top = std::max(top, std::abs(block[k]));
+        for (int i = k / length * length; i < std::min(s.in, (k / length + 1) * length); ++i) top = std::max(top, std::abs(row[i]));
         return static_cast<double>(top) / most;
     };
+    // Weights are rounded a second time where a span has several blocks, to 1/32 of the largest step, by factors of 15 bits.
+    const double second = set.span > kBlock ? 0.52 / 32 : 0;
     double worst = 0;
     for (int r = 0; r < s.rows; ++r) {
         for (int n = 0; n < s.out; ++n) {
             const float *a = x.data() + static_cast<std::size_t>(r) * s.in, *b = w.data() + static_cast<std::size_t>(n) * s.in;
             double bound = 1e-5;
             for (int k = 0; k < s.in; ++k) {
-                const double da = 0.501 * step(a + k / kBlock * kBlock, set.largest_activation),
-                             db = 0.501 * step(b + k / kBlock * kBlock, kLargestWeight);
+                const double da = 0.501 * step(a, k, set.span, set.largest_activation),
+                             db = 0.501 * step(b, k, kBlock, kLargestWeight) + second * step(b, k, set.span, kLargestWeight);
                 bound += da * std::abs(b[k]) + db * std::abs(a[k]) + da * db;
             }
             const double error = std::abs(y[static_cast<std::size_t>(r) * s.out + n] - product(x, s.in, w, s, r, n));
@@ -154,8 +162,8 @@ KERNEL_TEST(integers, rounding_stays_within_half_a_step_of_each_factor) {
 
 KERNEL_TEST(integers, what_follows_the_product) {
     for (const Layer& s : kLayers) {
-        const Floats w = whole_values(static_cast<std::size_t>(s.in) * s.out, kLargestWeight, 1);
-        Floats x = whole_values(static_cast<std::size_t>(s.rows) * s.in, set.largest_activation, 2);
+        const Floats w = whole_weights(set, s);
+        Floats x = whole_activations(set, s.rows, s.in);
         const float scale_of_x = std::ldexp(1.0f, -22);  // products of about one
         for (float& value : x) value *= scale_of_x;
         const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
@@ -176,7 +184,7 @@ KERNEL_TEST(integers, what_follows_the_product) {
 }
 
 KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
-    for (const Layer& s : {Layer{64, 32, 1}, Layer{96, 160, 37}, Layer{32, 384, 300}}) {
+    for (const Layer& s : {Layer{64, 32, 1}, Layer{96, 160, 37}, Layer{32, 384, 300}, Layer{160, 224, 229}}) {
         const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
                      x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2), bias = random_values(s.out, 3);
         const Bytes panels = packed(set, plain_view(w, s.in), s), tiles = quantised(set, x, s, s.in);
@@ -185,7 +193,7 @@ KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
         const Bytes expected = quantised(set, run_layer(set, panels, tiles, s, true, operands, 1), following, s.out);
         for (const int threads : {1, 2, 3, 7}) {
             Bytes found(expected.size(), 0xAA);
-            Floats scratch(set.integer_gemm_scratch());
+            Floats scratch(set.integer_gemm_scratch(s.in));
             Pieces pieces(threads, kNotCancelled);
             for (int i = 0; i < threads; ++i)
                 set.run_integer_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
@@ -227,8 +235,8 @@ KERNEL_TEST(integers, weights_of_every_stored_type) {
 }
 
 KERNEL_TEST(integers, values_that_are_no_numbers_or_hardly_any) {
-    const Layer s{64, 8, 4};
-    const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1);
+    const Layer s{160, 8, 4};
+    Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1);
     Floats x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
     x[0 * s.in + 7] = NAN;
     x[1 * s.in + 40] = INFINITY;
@@ -241,6 +249,18 @@ KERNEL_TEST(integers, values_that_are_no_numbers_or_hardly_any) {
         CHECK(std::abs(y[2 * s.out + n]) < 1e-37f);
         CHECK(std::isfinite(y[3 * s.out + n]));
     }
+    // Weights, and x without the two.
+    w[1 * s.in + 7] = NAN;
+    w[2 * s.in + 100] = INFINITY;
+    std::fill(w.begin() + 3 * s.in, w.begin() + 4 * s.in, 0.0f);
+    w[3 * s.in + 5] = 1e-41f;
+    x = random_values(x.size(), 2);
+    const Floats z = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
+    for (int r = 0; r < s.rows; ++r) {
+        CHECK(std::isfinite(z[r * s.out]));
+        CHECK(!std::isfinite(z[r * s.out + 1]) && !std::isfinite(z[r * s.out + 2]));
+        CHECK(std::abs(z[r * s.out + 3]) < 1e-37f);
+    }
 }
 
 KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
@@ -250,7 +270,7 @@ KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
     const Bytes panels = packed(set, plain_view(w, s.in), s);
     Bytes tiles = quantised(set, x, s, s.in);
     const std::atomic<bool> cancelled{true};
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integer_gemm_scratch());
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integer_gemm_scratch(s.in));
     Pieces pieces(1, cancelled);
     set.run_integer_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
                          pieces.share(0));
@@ -284,6 +304,7 @@ struct Prepared {
 }  // namespace
 
 KERNEL_TEST(integers, attention_is_its_definition_but_for_rounding) {
+    if (!set.fast_integer_attention) return;
     for (const naive::Attention& c : {naive::Attention(2, 32, 5, false, false), naive::Attention(3, 64, 77, true, true),
                                       naive::Attention(1, 96, 33, true, false), naive::Attention(2, 32, 128, false, true)}) {
         const Floats found = Prepared(set, c).attend(set, c);
@@ -299,6 +320,7 @@ KERNEL_TEST(integers, attention_is_its_definition_but_for_rounding) {
 }
 
 KERNEL_TEST(integers, a_quantised_attention_is_the_attention_quantised) {
+    if (!set.fast_integer_attention) return;
     const naive::Attention c(3, 32, 70, true, true);
     Prepared prepared(set, c);
     const Bytes expected = quantised(set, prepared.attend(set, c), {c.width(), 0, c.tokens}, c.width());
@@ -309,6 +331,7 @@ KERNEL_TEST(integers, a_quantised_attention_is_the_attention_quantised) {
 }
 
 KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
+    if (!set.fast_integer_attention) return;
     naive::Attention c(1, 32, 40, false, false);
     for (int t = 0; t < c.tokens; ++t) {
         for (int d = 0; d < 2 * c.width(); ++d) c.qkv[t * 3 * c.width() + d] *= 1e4f;
@@ -318,6 +341,7 @@ KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
 
 // A sequence of ten million tokens fills more than 2 GiB for each head.
 KERNEL_TEST(integers, room_for_attention_grows_with_the_tokens_beyond_32_bits) {
+    if (!set.fast_integer_attention) return;
     AttentionTask task{3, 64, 1 << 20, 0.0f};
     const std::size_t bytes = set.integer_prepared_bytes(task);
     for (const int factor : {16, 32}) {

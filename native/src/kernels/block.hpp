@@ -1,15 +1,25 @@
-// A block of floats as whole numbers of one scale, and the rows of activations that are made of them.
+// Some floats as whole numbers of one scale, and the rows of activations that are made of them.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/dot.hpp"
-#include "kernels/quantise.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 // Bytes of quantised activations, see quantise.hpp.
 constexpr std::size_t kRowGroup = kGroup * sizeof(Activation), kLaneBytes = sizeof(std::int32_t);  // of a group; of a scale, a start
-constexpr std::size_t kTileGroup = kDotRows * kRowGroup, kTileScales = kBlock / kGroup * kTileGroup;
-constexpr std::size_t kTileStarts = kTileScales + kDotRows * kLaneBytes, kTileBlock = kTileStarts + kDotRows * kLaneBytes;
+constexpr std::size_t kTileStarts = kDotRows * kLaneBytes, kTileGroups = 2 * kTileStarts;          // of a span, behind the scales
+constexpr std::size_t kTileGroup = kDotRows * kRowGroup, kTileSpan = kTileGroups + kSpan / kGroup * kTileGroup;
+
+inline int spans_of(int in) {
+    return (in + kSpan - 1) / kSpan;
+}
+
+// Values of a span that begins where that many are left.
+inline int span_length(int left) {
+    return kLongSpans ? std::min(kSpan, left) : kSpan;
+}
 
 // Whole numbers as narrower ones that hold them.
 template <typename Narrow>
@@ -19,14 +29,14 @@ inline void store_narrow(Narrow* target, const IntVector& whole) {
     std::memcpy(target, &narrow, sizeof(narrow));
 }
 
-// Calls take(first, kLanes whole numbers from -most to most) over the block, and gives the scale that they are to be multiplied with.
-// A value that is not finite makes the scale so, and the numbers any.
+// Calls take(first, kLanes whole numbers from -most to most) over `count` values, a multiple of kBlock, and gives the scale that they are
+// to be multiplied with. A value that is not finite makes the scale so, and the numbers any.
 template <typename Take>
-inline float scaled_integers(const float* values, int most, const Take& take) {
+inline float scaled_integers(const float* values, int count, int most, const Take& take) {
     constexpr float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, see exp
     constexpr float smallest = 1e-30f;      // less is nothing; its reciprocal would overflow
     IntVector magnitudes{};                 // as bits: in their order infinity comes after all numbers, and NaN after infinity
-    for (int i = 0; i < kBlock; i += kLanes) {
+    for (int i = 0; i < count; i += kLanes) {
         const IntVector bits = (IntVector)load(values + i) & 0x7fffffff;
         magnitudes = bits > magnitudes ? bits : magnitudes;
     }
@@ -34,7 +44,7 @@ inline float scaled_integers(const float* values, int most, const Take& take) {
     float top;
     std::memcpy(&top, &top_bits, sizeof(top));
     const float factor = static_cast<float>(most), inverse = top > smallest ? factor / top : 0.0f;
-    for (int i = 0; i < kBlock; i += kLanes) {
+    for (int i = 0; i < count; i += kLanes) {
         take(i, (IntVector)(load(values + i) * inverse + rounder) - (IntVector)broadcast(rounder));
     }
     return top * (1.0f / factor);
@@ -45,24 +55,26 @@ inline int tiles_of(int rows) {
 }
 
 inline std::size_t tile_bytes(int in) {
-    return static_cast<std::size_t>(in / kBlock) * kTileBlock;
+    return spans_of(in) * kTileGroups + in / kGroup * kTileGroup;
 }
 
-// Values [first, first + count) of row `number` of rows of `in`; first and count are multiples of kBlock.
+// Values [first, first + count) of row `number` of rows of `in`: whole spans, and the last one of the row.
 inline void quantise_row(const float* values, int first, int count, int in, int number, std::uint8_t* tiles) {
     const int row = number % kDotRows;
-    std::uint8_t* block = tiles + number / kDotRows * tile_bytes(in) + first / kBlock * kTileBlock;
-    for (int i = 0; i < count; i += kBlock, block += kTileBlock) {
-        Activation whole[kBlock];
+    std::uint8_t* span = tiles + number / kDotRows * tile_bytes(in) + first / kSpan * kTileSpan;
+    for (int i = 0; i < count; i += kSpan, span += kTileSpan) {
+        const int length = span_length(count - i);
+        Activation whole[kSpan];
         IntVector sums{};
-        const float scale = scaled_integers(values + i, kLargestActivation, [&](int k, const IntVector& numbers) {
+        const float scale = scaled_integers(values + i, length, kLargestActivation, [&](int k, const IntVector& numbers) {
             store_narrow(whole + k, numbers);
             sums += numbers;
         });
         const auto start = static_cast<std::int32_t>(-kWeightOffset * static_cast<std::uint32_t>(sum_of_lanes(sums)));
-        for (int g = 0; g < kBlock / kGroup; ++g) std::memcpy(block + g * kTileGroup + row * kRowGroup, whole + g * kGroup, kRowGroup);
-        std::memcpy(block + kTileScales + row * kLaneBytes, &scale, kLaneBytes);
-        std::memcpy(block + kTileStarts + row * kLaneBytes, &start, kLaneBytes);
+        std::memcpy(span + row * kLaneBytes, &scale, kLaneBytes);
+        std::memcpy(span + kTileStarts + row * kLaneBytes, &start, kLaneBytes);
+        for (int g = 0; g < length / kGroup; ++g)
+            std::memcpy(span + kTileGroups + g * kTileGroup + row * kRowGroup, whole + g * kGroup, kRowGroup);
     }
 }
 

@@ -3,13 +3,15 @@
 // A register of sums holds one row of activations times kLanes columns of weights. With i8mm it holds two rows times two columns: such an
 // instruction multiplies registers of two rows and of two columns, eight numbers each.
 //
-// Sums of a block are exact. Where the instruction wants one factor unsigned, weights are stored with kWeightOffset added; what that adds
-// to a block's sum is taken off by starting the sum at -kWeightOffset * (sum of the activations).
+// Sums of a span are exact. Where the instruction wants one factor unsigned, weights are stored with kWeightOffset added; what that adds
+// to a span's sum is taken off by starting the sum at -kWeightOffset * (sum of the activations).
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/quantise.hpp"
+#include "kernels/tile.hpp"
 #include "kernels/vector_math.hpp"
 #if defined(DA_SIMDE)  // for tests, see DA_AVX512_LOWERED
 #include <simde/x86/avx512.h>
@@ -38,10 +40,7 @@ constexpr int kLaneRows = 1;
 #endif
 constexpr int kLaneColumns = kLanes / kLaneRows;
 
-// As many sums, of integers and of floats, as the registers hold beside the operands.
-constexpr int kDotRows = DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3 * kLaneRows;
-constexpr int kDotVectors = DA_VECTOR_REGISTERS == 16 ? 2 : kLanes > 4 ? 2 : 4 / kLaneRows;
-constexpr int kDotPanel = kDotVectors * kLanes;
+constexpr int kLargestWeight = 127;  // as stored, in 8 bits
 
 template <typename T>
 inline T value_at(const std::uint8_t* source) {
@@ -54,11 +53,7 @@ inline T value_at(const std::uint8_t* source) {
 
 using Activation = std::int8_t;
 using StoredWeight = std::uint8_t;
-constexpr int kGroup = 4, kLargestActivation = 127, kWeightOffset = 128;
-
-inline IntVector load_weights(const std::uint8_t* weights) {
-    return value_at<IntVector>(weights);
-}
+constexpr int kGroup = 4, kSpan = kBlock, kLargestActivation = 127, kWeightOffset = 128;
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
 #if DA_VECTOR_BYTES == 64
@@ -72,11 +67,7 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 
 using Activation = std::int8_t;
 using StoredWeight = std::int8_t;
-constexpr int kGroup = 8, kLargestActivation = 127, kWeightOffset = 0;
-
-inline IntVector load_weights(const std::uint8_t* weights) {
-    return value_at<IntVector>(weights);
-}
+constexpr int kGroup = 8, kSpan = kBlock, kLargestActivation = 127, kWeightOffset = 0;
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
     return (IntVector)vmmlaq_s32((int32x4_t)sums, (int8x16_t)activations, (int8x16_t)weights);
@@ -86,11 +77,7 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 
 using Activation = std::int8_t;
 using StoredWeight = std::int8_t;
-constexpr int kGroup = 4, kLargestActivation = 127, kWeightOffset = 0;
-
-inline IntVector load_weights(const std::uint8_t* weights) {
-    return value_at<IntVector>(weights);
-}
+constexpr int kGroup = 4, kSpan = kBlock, kLargestActivation = 127, kWeightOffset = 0;
 
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
     return (IntVector)vdotq_s32((int32x4_t)sums, (int8x16_t)weights, (int8x16_t)activations);
@@ -98,39 +85,66 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 
 #else
 
-// Pairs of 16-bit products. A block's sum stays below 2^24, so that it is exact as a float too.
+// Pairs of 16-bit products. Weights become 16-bit numbers of one scale for a span before they are used (see widen_panel): the largest one
+// of a span, at most kLargestWeight, times kFiner, the others as their blocks' scales say.
 using Activation = std::int16_t;
 using StoredWeight = std::int8_t;
-constexpr int kGroup = 2, kLargestActivation = 4095, kWeightOffset = 0;
+constexpr int kGroup = 2, kSpan = 4 * kBlock, kLargestActivation = 4095, kWeightOffset = 0, kFiner = 32;
+static_assert(std::int64_t{kSpan} * kLargestActivation * kLargestWeight * kFiner <= INT32_MAX, "the sum of a span fits 32 bits");
 
 typedef StoredWeight NarrowWeights __attribute__((vector_size(kLanes * kGroup)));
 typedef std::int16_t WideWeights __attribute__((vector_size(kLanes * kGroup * sizeof(std::int16_t))));
 
-inline IntVector load_weights(const std::uint8_t* weights) {
+inline WideWeights load_weights(const std::uint8_t* weights) {
 #if defined(__AVX2__) && DA_VECTOR_BYTES == 64
-    return (IntVector)DA_MM512(cvtepi8_epi16)(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
+    return (WideWeights)DA_MM512(cvtepi8_epi16)(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
 #elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
-    return (IntVector)_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
+    return (WideWeights)_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
 #else
-    NarrowWeights narrow;
-    std::memcpy(&narrow, weights, sizeof(narrow));
-    return (IntVector) __builtin_convertvector(narrow, WideWeights);
+    return __builtin_convertvector(value_at<NarrowWeights>(weights), WideWeights);
 #endif
 }
 
+// Stored weights times kFiner times factors of 1 / 2^15, rounded to whole numbers.
+inline IntVector widened(const std::uint8_t* weights, const IntVector& factors) {
+    const WideWeights fine = load_weights(weights) * static_cast<std::int16_t>(kFiner);
+#if defined(__AVX2__) && DA_VECTOR_BYTES == 64
+    return (IntVector)DA_MM512(mulhrs_epi16)((M512i)fine, (M512i)factors);
+#elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
+    return (IntVector)_mm256_mulhrs_epi16((__m256i)fine, (__m256i)factors);
+#elif defined(__SSE4_1__) && DA_VECTOR_BYTES == 16
+    return (IntVector)_mm_mulhrs_epi16((__m128i)fine, (__m128i)factors);
+#else
+    const auto pairs = (IntVector)fine;
+    const IntVector first = ((pairs << 16 >> 16) * (factors << 16 >> 16) + (1 << 14)) >> 15,
+                    second = ((pairs >> 16) * (factors >> 16) + (1 << 14)) >> 15;
+    return (first & 0xffff) | second << 16;
+#endif
+}
+
+// Numbers of values that are not finite may be any: then sums wrap.
 inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntVector& activations) {
 #if defined(__AVX2__) && DA_VECTOR_BYTES == 64
-    return sums + (IntVector)DA_MM512(madd_epi16)((M512i)weights, (M512i)activations);
+    return (IntVector)DA_MM512(add_epi32)((M512i)sums, DA_MM512(madd_epi16)((M512i)weights, (M512i)activations));
 #elif defined(__AVX2__) && DA_VECTOR_BYTES == 32
-    return sums + (IntVector)_mm256_madd_epi16((__m256i)weights, (__m256i)activations);
+    return (IntVector)_mm256_add_epi32((__m256i)sums, _mm256_madd_epi16((__m256i)weights, (__m256i)activations));
 #elif defined(__SSE4_1__) && DA_VECTOR_BYTES == 16
-    return sums + (IntVector)_mm_madd_epi16((__m128i)weights, (__m128i)activations);
+    return (IntVector)_mm_add_epi32((__m128i)sums, _mm_madd_epi16((__m128i)weights, (__m128i)activations));
 #else
-    return sums + (weights << 16 >> 16) * (activations << 16 >> 16) + (weights >> 16) * (activations >> 16);
+    typedef std::uint32_t Wrapping __attribute__((vector_size(sizeof(IntVector))));
+    const IntVector first = (weights << 16 >> 16) * (activations << 16 >> 16), second = (weights >> 16) * (activations >> 16);
+    return (IntVector)((Wrapping)sums + (Wrapping)first + (Wrapping)second);
 #endif
 }
 
 #endif
+
+// As many sums as the registers hold beside the operands: of integers and of floats, or, where spans are long, of integers, while those of
+// floats wait in memory.
+constexpr bool kLongSpans = kSpan > kBlock;
+constexpr int kDotRows = kLongSpans ? kTileRows : DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3 * kLaneRows;
+constexpr int kDotVectors = kLongSpans ? kTileVectors : DA_VECTOR_REGISTERS == 16 || kLanes > 4 ? 2 : 4 / kLaneRows;
+constexpr int kDotPanel = kDotVectors * kLanes;
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)
 
@@ -175,7 +189,7 @@ inline Vector row_of(const Vector* registers, int /*row*/) {
 #endif
 
 // Attention has little work for each number that it quantises: it takes the faster instructions to win against floats.
-constexpr bool kFastIntegerAttention = kFastIntegers && sizeof(Activation) == 1;
+constexpr bool kFastIntegerAttention = sizeof(Activation) == 1;
 
 // Sums and maxima over lanes go by halves.
 typedef std::int32_t Quarter __attribute__((vector_size(16)));

@@ -20,7 +20,7 @@ RunQuantise run_quantise;
 RunQuantisedNorm run_quantised_norm;
 PackedBytes packed_bytes;
 RunPack run_pack;
-GemmScratch integer_gemm_scratch;
+IntegerGemmScratch integer_gemm_scratch;
 RunIntegerGemm run_integer_gemm;
 PreparedBytes integer_prepared_bytes;
 AttentionFloats integer_attention_scratch;

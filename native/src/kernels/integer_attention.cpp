@@ -13,6 +13,7 @@ constexpr int kTilesTogether = 3;  // of queries whose scores are in the cache t
 constexpr int kQueryRows = kTilesTogether * kDotRows;
 constexpr std::size_t kCacheLine = 64;
 static_assert(kBlock % kDotPanel == 0, "a block of tokens fills panels of keys");
+static_assert(!kLongSpans, "keys and values are read as they are packed");
 
 // Of numbers of tokens and of bytes; the latter pass 32 bits from some ten million tokens on.
 template <typename Number>

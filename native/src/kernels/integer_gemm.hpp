@@ -1,5 +1,5 @@
-// The linear layer of gemm.hpp in small integers: blocks of 32 weights and blocks of 32 activations have a scale each; products are summed
-// exactly in 32 bits within a block, and in floats from block to block.
+// The linear layer of gemm.hpp in small integers: blocks of 32 weights and spans of activations have a scale each; products are summed
+// exactly in 32 bits within a span, and in floats from span to span.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace da::kernels {
 
-// Weights as the products read them: panels of columns, [panel][block][group of depths][column][depth], each block followed by its scales.
+// Weights in 8 bits, in panels of columns: [panel][block], each block its scales and [group of depths][column][depth].
 struct IntegerTask {
     const std::uint8_t* panels;
     int in, out;  // in: a multiple of kBlock
@@ -29,7 +29,10 @@ struct IntegerResult {
     std::uint8_t* quantised;
 };
 
-// One thread's share; see RunConv. Scratch: see GemmScratch.
+// Floats of scratch for a thread.
+using IntegerGemmScratch = std::size_t(int in);
+
+// One thread's share; see RunConv.
 using RunIntegerGemm = void(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result,
                             float* scratch, Share work);
 

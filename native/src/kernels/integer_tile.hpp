@@ -6,11 +6,9 @@
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
-constexpr int kLargestWeight = 127;
-
-// Bytes of a panel.
-constexpr std::size_t kVectorBytes = kLaneColumns * kGroup * sizeof(StoredWeight), kGroupBytes = kDotPanel / kLaneColumns * kVectorBytes;
-constexpr std::size_t kPanelScales = kBlock / kGroup * kGroupBytes, kBlockBytes = kPanelScales + kDotPanel * sizeof(float);
+// Bytes of a stored panel.
+constexpr std::size_t kPanelScales = kDotPanel * sizeof(float);  // of a block or a span, before its groups
+constexpr std::size_t kGroupBytes = kDotPanel * kGroup * sizeof(StoredWeight), kBlockBytes = kPanelScales + kBlock / kGroup * kGroupBytes;
 
 inline int panels_of(int out) {
     return (out + kDotPanel - 1) / kDotPanel;
@@ -20,14 +18,20 @@ inline std::size_t panel_bytes(int in) {
     return in / kBlock * kBlockBytes;
 }
 
+// A panel as products read it: [span], each its scales and [group][column][in the group], with numbers as wide as activations. Where spans
+// are blocks that is the stored one.
+inline std::size_t read_panel_bytes(int in) {
+    return spans_of(in) * kPanelScales + in / kGroup * kDotPanel * kRowGroup;
+}
+
 // One block of one column.
 inline void pack_block(const float* values, int column, std::uint8_t* block) {
     StoredWeight stored[kBlock];
-    const float scale =
-        scaled_integers(values, kLargestWeight, [&](int k, const IntVector& whole) { store_narrow(stored + k, whole + kWeightOffset); });
-    std::uint8_t* target = block + column * kGroup * sizeof(StoredWeight);
+    const float scale = scaled_integers(values, kBlock, kLargestWeight,
+                                        [&](int k, const IntVector& whole) { store_narrow(stored + k, whole + kWeightOffset); });
+    std::uint8_t* target = block + kPanelScales + column * kGroup * sizeof(StoredWeight);
     for (int k = 0; k < kBlock; k += kGroup, target += kGroupBytes) std::memcpy(target, stored + k, kGroup * sizeof(StoredWeight));
-    std::memcpy(block + kPanelScales + column * sizeof(float), &scale, sizeof(scale));
+    std::memcpy(block + column * sizeof(float), &scale, sizeof(scale));
 }
 
 // sums = a tile of rows times a panel.
@@ -35,24 +39,27 @@ inline void multiply_tile(int in, const std::uint8_t* tile, const std::uint8_t* 
     constexpr int down = kDotRows / kLaneRows, across = kDotPanel / kLaneColumns;  // registers
     Sums<down, across> registers;
     clear<down, across>(registers);
-    for (int k = 0; k < in; k += kBlock, tile += kTileBlock, panel += kBlockBytes) {
+    for (int k = 0; k < in; k += kSpan) {
         IntVector dots[down][across];
         for (int r = 0; r < down; ++r) {
             const IntVector start = in_rows(tile + kTileStarts + r * kLaneRows * kLaneBytes);
             for (int v = 0; v < across; ++v) dots[r][v] = start;
         }
-        for (int g = 0; g < kBlock / kGroup; ++g) {
+        const std::uint8_t *row_scales = tile, *column_scales = panel;
+        tile += kTileGroups;
+        panel += kPanelScales;
+        for (int g = span_length(in - k) / kGroup; g > 0; --g, tile += kTileGroup, panel += across * sizeof(IntVector)) {
             IntVector weights[across];
-            for (int v = 0; v < across; ++v) weights[v] = load_weights(panel + g * kGroupBytes + v * kVectorBytes);
+            for (int v = 0; v < across; ++v) weights[v] = value_at<IntVector>(panel + v * sizeof(IntVector));
             for (int r = 0; r < down; ++r) {
-                const IntVector groups = load_groups(tile + g * kTileGroup + r * kLaneRows * kRowGroup);
+                const IntVector groups = load_groups(tile + r * kLaneRows * kRowGroup);
                 for (int v = 0; v < across; ++v) dots[r][v] = dot(dots[r][v], weights[v], groups);
             }
         }
         for (int v = 0; v < across; ++v) {
-            const auto scales = (Vector)in_columns(panel + kPanelScales + v * kLaneColumns * sizeof(float));
+            const auto scales = (Vector)in_columns(column_scales + v * kLaneColumns * sizeof(float));
             for (int r = 0; r < down; ++r) {
-                const Vector scale = scales * (Vector)in_rows(tile + kTileScales + r * kLaneRows * kLaneBytes);
+                const Vector scale = scales * (Vector)in_rows(row_scales + r * kLaneRows * kLaneBytes);
                 registers[r][v] += __builtin_convertvector(dots[r][v], Vector) * scale;
             }
         }

@@ -31,7 +31,7 @@ extern const KernelSet kKernels;
 namespace {
 
 // AVX-VNNI is younger than the compilers' own question for it: leaf 7.1, bit 4 of EAX.
-bool has_avx_vnni() {
+[[maybe_unused]] bool has_avx_vnni() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax >> 4 & 1) != 0;
 }

@@ -34,14 +34,14 @@ struct KernelSet {
     RunConv* run_conv;
     InterpolateScratch* interpolate_scratch;
     RunInterpolate* run_interpolate;
-    bool fast_integers, fast_integer_attention;  // integers, as below, are faster than floats
-    int largest_activation;                      // quantised activations are whole numbers from minus to plus this
+    bool fast_integers, fast_integer_attention;  // integers, as below, are faster than floats; attention has none where they are not
+    int largest_activation, span;                // quantised activations are whole numbers from minus to plus this; a span shares a scale
     QuantisedBytes* quantised_bytes;
     RunQuantise* run_quantise;
     RunQuantisedNorm* run_quantised_norm;
     PackedBytes* packed_bytes;
     RunPack* run_pack;
-    GemmScratch* integer_gemm_scratch;
+    IntegerGemmScratch* integer_gemm_scratch;
     RunIntegerGemm* run_integer_gemm;
     PreparedBytes* integer_prepared_bytes;
     AttentionFloats* integer_attention_scratch;

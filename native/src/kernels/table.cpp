@@ -25,6 +25,7 @@ const KernelSet kKernels = {
     kFastIntegers,
     kFastIntegerAttention,
     kLargestActivation,
+    kSpan,
     quantised_bytes,
     run_quantise,
     run_quantised_norm,
@@ -32,10 +33,10 @@ const KernelSet kKernels = {
     run_pack,
     integer_gemm_scratch,
     run_integer_gemm,
-    integer_prepared_bytes,
-    integer_attention_scratch,
-    run_integer_prepare,
-    run_integer_attention,
+    kFastIntegerAttention ? integer_prepared_bytes : nullptr,
+    kFastIntegerAttention ? integer_attention_scratch : nullptr,
+    kFastIntegerAttention ? run_integer_prepare : nullptr,
+    kFastIntegerAttention ? run_integer_attention : nullptr,
 };
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

@@ -31,7 +31,7 @@ ggml_tensor* residual_of(Graph& g, const LinearOptions& options) {
 ggml_tensor* integer_linear(Graph& g, const PackedLinear& weights, ggml_tensor* bias, ggml_tensor* x, std::int64_t rows,
                             const LinearOptions& options, bool quantised_result) {
     const kernels::IntegerTask task{weights.panels, weights.in, weights.out, options.gelu};
-    g.scratch.reserve(g.kernels.integer_gemm_scratch());
+    g.scratch.reserve(g.kernels.integer_gemm_scratch(weights.in));
     Sources sources({x, bias, options.scale, residual_of(g, options)});
     const KernelShare share = [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
         const kernels::GemmOperands operands{sources.values(result, 1), sources.values(result, 2), sources.values(result, 3)};
