@@ -73,7 +73,8 @@ extern const KernelSet kKernels;
 std::vector<const KernelSet*> usable_kernel_sets() {
     std::vector<const KernelSet*> usable;
 #if DA_HAS_NEON_I8MM
-    if ((getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0) usable.push_back(&neon_i8mm::kKernels);
+    constexpr unsigned long i8mm = 1ul << 13;  // HWCAP2_I8MM, which is younger than the headers of some systems with such a compiler
+    if ((getauxval(AT_HWCAP2) & i8mm) != 0) usable.push_back(&neon_i8mm::kKernels);
 #endif
     if ((getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0) usable.push_back(&neon_dotprod::kKernels);
     usable.push_back(&neon::kKernels);  // every processor of the architecture has it
