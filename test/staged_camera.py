@@ -27,12 +27,7 @@ class Camera:
         return next(at for name, one, at in self.log if (name, one) == (stage, frame))
 
     def prepare(self, frame: Any) -> Any:
-        self.log.append(("prepare", frame, time.monotonic()))
-        time.sleep(self.times["prepare"])
-        if ("prepare", frame) in self.bad:
-            raise self.bad["prepare", frame]
-        self.log.append(("prepared", frame, time.monotonic()))
-        return frame
+        return self._timed("prepare", "prepared", frame)
 
     def infer(self, prepared: Any) -> Any:
         self.log.append(("infer", prepared, time.monotonic()))
@@ -46,11 +41,15 @@ class Camera:
         return prepared
 
     def finish(self, result: Any) -> None:
-        self.log.append(("finish", result, time.monotonic()))
-        time.sleep(self.times["finish"])
-        if ("finish", result) in self.bad:
-            raise self.bad["finish", result]
-        self.log.append(("finished", result, time.monotonic()))
+        self._timed("finish", "finished", result)
+
+    def _timed(self, stage: str, done: str, frame: Any) -> Any:
+        self.log.append((stage, frame, time.monotonic()))
+        time.sleep(self.times[stage])
+        if (stage, frame) in self.bad:
+            raise self.bad[stage, frame]
+        self.log.append((done, frame, time.monotonic()))
+        return frame
 
     def failed(self, error: Exception) -> None:
         self.failures.append(error)

@@ -30,6 +30,7 @@ def test_keyframes_on_the_drive_in_the_package(nets):
     report = scale_drive.one_drive(*nets, shots, shots[0].pose[2, 3], ScaleOptions())
     for focal in FOCAL_LENGTHS:
         assert report.keyframes[focal] <= 1.3 * report.nested[focal]
+    assert sum(report.keyframes.values()) <= 1.15 * sum(report.nested.values())
 
 
 def test_keyframes_cost_a_quarter_at_most(nets):
