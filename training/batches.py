@@ -29,28 +29,26 @@ class Batch:
 
 
 class Source:
-    """Draws scenes from the shards on disk; `refresh` takes in those written since."""
+    """Draws scenes from the shards on disk, and recolours a share of the pictures; `refresh` takes in shards written since."""
 
-    def __init__(self, folder, split, seed):
-        self.folder, self.split = folder, split
+    def __init__(self, folder, split, seed, recoloured):
+        self.folder, self.split, self.recoloured = folder, split, recoloured
         self.random = np.random.default_rng(seed)
         self.refresh()
 
     def refresh(self):
         self.shards = dataset.load(self.folder, self.split)
 
-    def batch(self, scenes, views, width, augment=True):
-        """`scenes` random scenes with `views` views each, at `width` x 3/4 width."""
+    def batch(self, scenes, views, width):
+        """`scenes` random scenes with `views` views each, augmented, at `width` x 3/4 width."""
         rows = [self.shards[i][j] for i, j in zip(self._draw(len(self.shards), scenes), self._draw(dataset.SHARD, scenes))]
-        return collate(
-            [sample(row, self.random.permutation(dataset.VIEWS)[:views], width, self.random if augment else None) for row in rows]
-        )
+        return collate([sample(row, self.random.permutation(dataset.VIEWS)[:views], width, self.random, self.recoloured) for row in rows])
 
     def _draw(self, limit, count):
         return self.random.integers(limit, size=count)
 
 
-def sample(row, views, width, random=None):
+def sample(row, views, width, random=None, recoloured=1.0):
     """One scene: pictures, depths, focal length and poses of the chosen views; augmented when `random` is given."""
     height = width * dataset.HEIGHT // dataset.WIDTH
     keep, flip = 1.0, False
@@ -70,7 +68,8 @@ def sample(row, views, width, random=None):
         if random is not None:
             for _ in range(random.choice(3, p=RETEXTURED)):
                 rgb = retexture(rgb, depth, row["focal"] * width / crop_w, random)
-            rgb = recolour(rgb, random)
+            if random.random() < recoloured:
+                rgb = recolour(rgb, random)
         pictures.append(rgb[:, ::-1] if flip else rgb)
         depths.append(depth[:, ::-1] if flip else depth)
     mirror = np.diag([-1.0 if flip else 1.0, 1.0, 1.0, 1.0])

@@ -40,7 +40,7 @@ class Training:
         torch.manual_seed(options.seed)
         shape = NanoShape(multi_view=self.name == "any-view")
         self.net = NanoNet(shape)
-        self.source = Source(options.state / "pictures", "train", options.seed)
+        self.source = Source(options.state / "pictures", "train", options.seed, options.recoloured)
         pictures = self.source.batch(256, 1, options.width).picture
         whiten(self.net, pictures[:, 0])
         if options.start:
@@ -177,6 +177,7 @@ def main(arguments=None):
     parser.add_argument("--average", type=float, default=0.999, help="decay of the moving average of the weights")
     parser.add_argument("--workers", type=int, default=1, help="processes of one thread; each adds a batch to every step")
     parser.add_argument("--views", type=float, nargs=3, default=(0.8, 0.1, 0.1), help="shares of steps with 1, 2 and 3 views (any-view)")
+    parser.add_argument("--recoloured", type=float, default=1.0, help="share of the pictures that are recoloured")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Run in the parity environment: loss_values.py CASE.npz OUTPUT.npz, what the losses of training make of the arrays of a case.
+"""Run in the parity environment: loss_values.py CASE.npz OUTPUT.npz, what batches and losses of training make of the arrays of a case.
 
 CASE: depth [B, S, H, W], focal [B], pose [B, S, 4, 4], rotations [N, 3, 3], and log_depth [B, S, H, W], which the net gives, off by `off`.
 """
@@ -12,7 +12,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from training import losses
-from training.batches import Batch
+from training.batches import Batch, sample
+from training.dataset import RECORD
 
 case = {name: torch.from_numpy(array) for name, array in np.load(sys.argv[1]).items()}
 batch = Batch(torch.zeros(1), case["depth"], case["focal"], case["pose"])
@@ -31,4 +32,10 @@ doubtful = Batch(torch.zeros(1), either, torch.tensor([300.0]), torch.eye(4)[Non
 found["sky of either"] = torch.stack(
     [losses.metric({"depth": torch.zeros(1, 1, 1, 2), "sky": value.expand(1, 1, 1, 2)}, doubtful)["sky"] for value in values]
 )
+row = np.zeros((), RECORD)  # sky alone, in one grey: mirrored, cropped and with no surface to paint it is the same
+row["rgb"], row["depth"], row["focal"], row["pose"] = 128, np.inf, 150, np.eye(4)
+random = np.random.default_rng(0)
+for share in (0.0, 0.3, 1.0):
+    pictures = [sample(row, [0], 56, random, share)[0] for _ in range(300)]
+    found[f"recoloured {share}"] = np.mean([not np.allclose(picture, 128 / 255, atol=1e-6) for picture in pictures])
 np.savez(sys.argv[2], **{name: np.asarray(value) for name, value in found.items()})

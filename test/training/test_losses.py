@@ -1,4 +1,4 @@
-"""Targets and losses of training against closed forms."""
+"""Batches, targets and losses of training against closed forms."""
 
 import math
 import os
@@ -67,3 +67,9 @@ def test_truth_costs_nothing_and_an_error_of_scale_leaves_edges_alone(found, net
 
 def test_what_is_as_likely_sky_as_not_gets_the_official_threshold(found):
     assert found["sky of either"].argmin() == 30
+
+
+@pytest.mark.parametrize(("share", "found_within"), [(0.0, (0.0, 0.0)), (0.3, (0.2, 0.4)), (1.0, (0.97, 1.0))])
+def test_as_many_pictures_are_recoloured_as_asked(found, share, found_within):
+    least, most = found_within
+    assert least <= found[f"recoloured {share}"] <= most
