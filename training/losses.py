@@ -21,6 +21,11 @@ def magnitude(error):
     return 0.3 * error.abs() + 0.7 * relative.abs()
 
 
+def outside(error, mask):
+    """Share of the pixels that are off by more than a factor of 1.25, with a soft border; what is far off no longer pulls."""
+    return masked_mean(torch.sigmoid((error.abs() - math.log(1.25)) / 0.06), mask)
+
+
 def gradient(error, mask, scales=4):
     """Differences of the error between neighbours at `scales` strides, which keeps edges sharp and surfaces flat."""
     total = 0.0
@@ -102,6 +107,7 @@ def metric(logits, batch):
     return {
         "depth": masked_mean(magnitude(error), valid),
         "scale": scale.abs().mean(),
+        "outside": 0.25 * outside(error, valid),
         "gradient": 0.5 * gradient(error, valid),
         "beyond": 0.1 * beyond(logits["depth"], target, ~valid),
         "sky": sky.clamp(max=4.0).mean(),

@@ -65,6 +65,11 @@ def test_truth_costs_nothing_and_an_error_of_scale_leaves_edges_alone(found, net
     assert found["any_view field 0.0"] == pytest.approx(0.0, abs=1e-6) and found["any_view pose 0.0"] == pytest.approx(0.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("off", [0.0, 0.5])
+def test_a_quarter_of_the_share_beyond_1_25_with_a_border_of_six_percent(found, off):
+    assert found[f"metric outside {off}"] == pytest.approx(0.25 / (1 + math.exp((math.log(1.25) - off) / 0.06)), rel=1e-4)
+
+
 def test_what_is_as_likely_sky_as_not_gets_the_official_threshold(found):
     assert found["sky of either"].argmin() == 30
 
