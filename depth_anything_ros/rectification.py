@@ -46,7 +46,7 @@ def lens_of(calibration: Calibration, width: int, height: int) -> Lens:
         raise InputError("input.intrinsics", f"D [{terms}] of {model} must be {counts} finite terms")
     raw, ideal = (camera_model(calibration, width, height, rectified=rectified) for rectified in (False, True))
     if raw.matrix != "K":
-        raise InputError("input.intrinsics", "the picture is distorted, and its K holds no usable focal lengths and centre")
+        raise InputError("input.intrinsics", "K holds no usable focal lengths and centre")
     return Lens(raw.intrinsics, ideal.intrinsics, model, calibration.d)
 
 

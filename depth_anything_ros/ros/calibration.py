@@ -131,7 +131,7 @@ def _calibrated(
     if match.info.header.frame_id != frame_id:
         objections.append(f"its frame {match.info.header.frame_id!r} is not the image's {frame_id!r}, which is used")
     source = _described(match, model, size)
-    if rectified or not calibration.distorted or model.matrix != "K":
+    if rectified or not calibration.distorted:
         return CameraView(model.intrinsics, source, problem="; ".join(objections))
     if not keeps_distortion:
         try:

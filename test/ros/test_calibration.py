@@ -90,6 +90,17 @@ def test_a_camera_info_wins_over_the_focal_length() -> None:
     assert view.intrinsics is not None and view.intrinsics.fx == 70.0 and view.lens is None and not view.problem
 
 
+@pytest.mark.case(20)
+def test_distortion_cannot_be_removed_without_k() -> None:
+    """P describes the rectified picture; the raw one that comes must not pass for it."""
+    info = info_message((64, 48), 5, fx=70.0)
+    info.k, info.d = [0.0] * 9, [-0.2, 0.1, 0.0, 0.0, 0.0]
+    view = view_of(*PICTURE, Match(info, True), rectified=False, focal=0.0)
+    assert view.intrinsics is not None and view.intrinsics.fx == 70.0
+    assert view.lens is not None and view.removes is None and "stays distorted (K holds no usable" in view.problem
+    assert view_of(*PICTURE, Match(info, True), rectified=True, focal=0.0).lens is None
+
+
 def test_another_frame_is_told() -> None:
     view = view_of(*PICTURE, Match(info_message((64, 48), 5, frame="elsewhere"), True), rectified=False, focal=0.0)
     assert "elsewhere" in view.problem and "cam_optical" in view.problem and view.intrinsics is not None
