@@ -1,4 +1,4 @@
-"""A compressed picture (sensor_msgs/CompressedImage) to pixels. What the bytes are decides, never the name that came with them.
+"""A compressed picture (sensor_msgs/CompressedImage) to pixels. What the bytes are decides, not the name that came with them.
 
 Libraries turn a cut JPEG into a picture that is grey from some row on, without an error, so that its integrity is checked first.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from depth_anything_ros.errors import InputError
-from depth_anything_ros.images import check_size, to_eight_bits
+from depth_anything_ros.images import check_size, demosaic, is_mosaic, to_eight_bits
 from depth_anything_ros.types import UInt8Array
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -23,23 +25,31 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _SEQUENTIAL = (0xC0, 0xC1)
 
 
-def decode(data: bytes) -> UInt8Array:
+def decode(data: bytes, encoding: str = "") -> UInt8Array:
     """uint8 BGR [H, W, 3] of a whole JPEG or PNG: grey is repeated, alpha dropped, 16 bits reduced as `images.to_eight_bits` says.
 
     An orientation in EXIF is ignored: the camera_info describes the pixels as the sensor gave them.
+    encoding: of the picture before it was compressed. A grey one of a Bayer encoding is a mosaic, which image_transport compresses as it
+    is; other names say nothing that the bytes do not know better.
     Raises InputError ``input.encoding`` (neither JPEG nor PNG) or ``input.shape`` (cut, damaged, no pixels or too many).
     """
     check_whole(data)
     if not data.startswith((_PNG, _JPEG)):
         raise InputError("input.encoding", f"Compressed image of {len(data)} bytes is neither JPEG nor PNG (it begins with {data[:4]!r}).")
-    flags = cv2.IMREAD_COLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
+    if is_mosaic(encoding) and (mosaic := _decoded(data, cv2.IMREAD_UNCHANGED)).ndim == 2:
+        return np.ascontiguousarray(demosaic(mosaic, encoding)[:, :, ::-1])
+    picture = _decoded(data, cv2.IMREAD_COLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION)
+    return to_eight_bits(picture) if picture.dtype == np.uint16 else np.asarray(picture, np.uint8)
+
+
+def _decoded(data: bytes, flags: int) -> NDArray[Any]:
     try:
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     except cv2.error as error:
         raise _damaged("it cannot be decoded") from error
     if picture is None:
         raise _damaged("it cannot be decoded")
-    return to_eight_bits(picture) if picture.dtype == np.uint16 else np.asarray(picture, np.uint8)
+    return np.asarray(picture)
 
 
 def check_whole(data: bytes) -> None:

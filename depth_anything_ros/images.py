@@ -154,6 +154,15 @@ def view_pixels(data: object, *, width: int, height: int, step: int, encoding: s
     return layout.to_three(samples), layout.bgr
 
 
+def is_mosaic(encoding: str) -> bool:
+    return encoding.startswith("bayer_") and encoding in _ENCODINGS
+
+
+def demosaic(samples: Samples, encoding: str) -> UInt8Array:
+    """uint8 RGB [H, W, 3] of a mosaic, uint8 or native uint16 [H, W], in the order that a Bayer encoding names; the type tells the bits."""
+    return _ENCODINGS[encoding].to_three(samples[:, :, np.newaxis])
+
+
 def check_size(width: int, height: int) -> None:
     """Raises InputError ``input.shape`` for a picture without pixels or too long for OpenCV."""
     if width < 1 or height < 1 or max(width, height) > LARGEST_SIDE:

@@ -88,7 +88,7 @@ def pixels_of(image: Any) -> tuple[UInt8Array, bool]:
     Raises InputError.
     """
     if not hasattr(image, "encoding"):
-        return decode(bytes(image.data)), True
+        return decode(bytes(image.data), image.format.partition(";")[0].strip()), True
     try:
         return view_pixels(
             image.data,

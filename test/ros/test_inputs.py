@@ -152,6 +152,10 @@ def test_the_bytes_decide_not_the_format(bench: Bench) -> None:
         for data, tolerance in ((jpeg(RED), 12), (png(RED), 0)):
             seen = red_of(bench.depth(compressed_message(data, 1, format)))
             assert np.abs(seen - RED[:, :, 0]).max() <= tolerance + 0.01, format
+    mosaic = np.zeros((48, 64), np.uint8)
+    mosaic[::2, ::2] = 200  # red alone
+    seen = red_of(bench.depth(compressed_message(cv2.imencode(".png", mosaic)[1].tobytes(), 1, "bayer_rggb8; png compressed ")))
+    assert np.abs(seen - 200.0)[2:-2, 2:-2].max() <= 0.01, "a mosaic, compressed as it is"
 
 
 @pytest.mark.case(16)

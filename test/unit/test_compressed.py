@@ -48,6 +48,26 @@ def test_grey_and_cmyk_jpeg() -> None:
     assert np.abs(cmyk - smooth_photo()).mean() < 12, "of a print format the colours are near, not exact"
 
 
+@pytest.mark.case(10)
+@pytest.mark.case(15)
+@pytest.mark.parametrize("order", ["rggb", "bggr", "gbrg", "grbg"])
+def test_a_mosaic_is_compressed_as_it_is(order: str) -> None:
+    """image_transport calls it by its encoding, and the bytes hold one channel."""
+    photo = smooth_photo()
+    mosaic = np.empty(photo.shape[:2], np.uint8)
+    for position, colour in enumerate(order):
+        at = np.s_[position // 2 :: 2, position % 2 :: 2]
+        mosaic[at] = photo[at][:, :, "rgb".index(colour)]
+    eight, wide = PillowImage.fromarray(mosaic), PillowImage.fromarray(mosaic.astype(np.uint16) * 257)
+    for picture, encoding in ((eight, f"bayer_{order}8"), (wide, f"bayer_{order}16")):
+        seen = decode(written("PNG", picture), encoding)[:, :, ::-1].astype(int)
+        assert np.abs(seen - photo)[2:-2, 2:-2].max() <= 3
+    coloured = written("PNG")
+    np.testing.assert_array_equal(decode(coloured, f"bayer_{order}8"), decode(coloured))
+    with pytest.raises(InputError, match="too small"):
+        decode(written("PNG", PillowImage.fromarray(mosaic[:2])), f"bayer_{order}8")
+
+
 @pytest.mark.case(16)
 def test_an_orientation_in_exif_is_not_applied() -> None:
     exif = PillowImage.Exif()
