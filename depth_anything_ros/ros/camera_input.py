@@ -47,7 +47,11 @@ class CameraInput:
         return self._node.count_publishers(self.picture_topic)
 
     def reset(self) -> None:
+        """Forget calibrations. One that its writer keeps comes again to a new reader only."""
         self.infos.clear()
+        if self.subscribed:
+            self.unsubscribe()
+            self.subscribe()
 
     def subscribe(self) -> None:
         if self._subscriptions:

@@ -109,11 +109,14 @@ class CameraStream:
         """From now on with another engine."""
         self._engine = engine
         self._outputs.adapt(engine.info)
-        self.reset()
+        self._begin_anew()
 
     def reset(self) -> None:
         """Forget what was seen: calibrations, the scale, steadied depth, the range of the colours."""
         self._input.reset()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self._scale.reset()
         self._finisher = Finisher(self._scale_of, self._steady)
         self._remarks = LogThrottle(period=math.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 from lifecycle_msgs.msg import Transition
-from rig import COUNTS, NodeProcess, Rig, grey, image_message, info_message, statuses, values_of
+from rig import COUNTS, LATCHED, NodeProcess, Rig, grey, image_message, info_message, statuses, values_of
 from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import SetBool, Trigger
 
@@ -168,6 +169,27 @@ def test_reset_forgets_calibrations_and_counts(rig: Rig, start: Start) -> None:
     rig.send_until(lambda: camera.publish(image_message(grey(10), 3)), lambda: bool(rig.received["relative/image"]))
     rig.spin(1.5)
     assert int(statuses(rig)["camera"]["processed"]) == len(rig.received["relative/image"])
+
+
+@pytest.mark.case(41)
+def test_a_latched_calibration_outlives_a_reset_and_another_model(rig: Rig, start: Start) -> None:
+    """It was sent once, before the node was there."""
+    node = start(*MODEL)
+    rig.listen("depth/image_rect")
+    camera, infos = rig.camera(), rig.camera("camera_info", CameraInfo, qos=LATCHED)
+    infos.publish(info_message((64, 48), 1))
+    stamps = itertools.count(10)
+
+    def metres_come() -> None:
+        rig.received["depth/image_rect"].clear()
+        rig.send_until(lambda: camera.publish(image_message(grey(10), next(stamps))), lambda: bool(rig.received["depth/image_rect"]))
+
+    metres_come()
+    assert rig.call(Trigger, "/depth_anything/reset").success
+    metres_come()
+    assert rig.set_parameters({"resolution": 280}) == ""
+    rig.until(lambda: "taken over" in node.log, 20)
+    metres_come()
 
 
 def test_counts_add_up_after_a_pause(rig: Rig, start: Start) -> None:
