@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -35,12 +36,23 @@ class Contender:
     disturbed: int = 0
     """How many of `milliseconds` were measured while other processes were busy."""
     peak_megabytes: float = 0.0
+    _process: subprocess.Popen[str] | None = field(default=None, init=False, repr=False)
 
     def start(self) -> None:
-        """Start the process and wait until it is ready. Raises OptionError (``option.unknown``) when it ends instead."""
+        """Start the process and wait until it is ready. Raises OptionError (``option.unknown``) when it cannot start, or ends instead."""
         # A rival may have an interpreter of its own, in which this package is not installed.
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        try:
+            # In a session of its own: Ctrl-C reaches the verb, which stops it and what it started.
+            self._process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+            )
+        except OSError as error:
+            raise OptionError(
+                "option.unknown",
+                f"Contender {self.name}: {self.command[0]} cannot be run: {error.strerror}; `make parity` installs rivals, --rival-python "
+                "names another interpreter.",
+            ) from error
         line = self._line()
         while not line.startswith("ready "):  # libraries may print while they load
             line = self._line()
@@ -69,11 +81,12 @@ class Contender:
         self.peak_megabytes = peak
 
     def stop(self) -> None:
-        """Close its input, which ends it."""
-        with contextlib.suppress(BrokenPipeError):  # it may have ended by itself
-            self._process.stdin.close()  # type: ignore[union-attr]
-        self._process.wait()
-        self._process.stdout.close()  # type: ignore[union-attr]
+        """End it, in whatever it is doing; without effect when it does not run."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
     @property
     def median(self) -> float:
@@ -88,10 +101,9 @@ class Contender:
     def _line(self) -> str:
         line = self._process.stdout.readline()  # type: ignore[union-attr]
         if not line:
+            code = self._process.wait()  # type: ignore[union-attr]
             self.stop()
-            raise OptionError(
-                "option.unknown", f"Contender {self.name} ended (exit code {self._process.returncode}): {' '.join(self.command)}"
-            )
+            raise OptionError("option.unknown", f"Contender {self.name} ended (exit code {code}): {' '.join(self.command)}")
         return line.strip()
 
     def _others_busy(self) -> float:

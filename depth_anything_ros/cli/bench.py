@@ -15,42 +15,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from depth_anything_ros.errors import OptionError
-from depth_anything_ros.paths import user_path
+from depth_anything_ros.cli import bench_options
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model",
-        default="da3-small",
-        help="GGUF file, or a name: of official models with random weights of that size, else fetched (default %(default)s)",
-    )
-    parser.add_argument("--size", default="504x336", help="processed width x height, multiples of 14 (default %(default)s)")
-    parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
-    parser.add_argument("--exact", action="store_true", help="compute a quantised --model in floats too")
-    parser.add_argument(
-        "--instruction-set", default="", metavar="NAME", help="of this engine, such as avx2 (default: the best one of the machine)"
-    )
-    parser.add_argument("--device", default="cpu", metavar="NAME", help="of this engine's race: cpu (default), ggml, cuda, vulkan")
-    parser.add_argument("--against", default="", help="of an official --model: torch, torch-full, onnxruntime, openvino; comma separated")
-    parser.add_argument("--beside-busy", action="store_true", help="race again beside a process that keeps one core busy")
-    parser.add_argument("--study", default="", help="instead of the race, comma separated: parts, growth, load, around")
-    parser.add_argument(
-        "--rival-python", type=user_path, default=Path(".local/parity/bin/python"), help="interpreter with the rivals installed"
-    )
-    parser.add_argument("--rival-script", type=user_path, default="tools/reference/rival.py", help="script that runs a rival")
+add_arguments = bench_options.add_arguments
 
 
 def run(args: argparse.Namespace) -> int:
     from depth_anything_ros.bench.race import beside_busy, race, table
     from depth_anything_ros.checks.processor import this_processor
 
-    (width, height), threads = _size(args.size), _threads(args.threads)
-    if args.rounds < 1:
-        raise OptionError("option.range", f"--rounds is {args.rounds}; it must be 1 or more.")
-    if args.study and (args.against or args.beside_busy or args.exact or args.instruction_set or args.device != "cpu"):
-        raise OptionError("option.range", "--study takes --model, --size, --threads and --rounds; the other options are the race's.")
+    (width, height), threads = bench_options.size(args.size), bench_options.threads(args.threads)
+    bench_options.check(args)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         if args.study:
             from depth_anything_ros.bench.studies import report
@@ -58,11 +33,11 @@ def run(args: argparse.Namespace) -> int:
             model = _model_file(args.model, Path(folder))
             print(report(args.study.split(","), model, (width, height), threads, args.rounds))
             return 0
-        contenders = _contenders(args, (width, height), Path(folder))
+        contenders = _contenders(args, (width, height), threads, Path(folder))
         for contender in contenders:
             print(f"starting {contender.name} with {contender.threads} threads ...", file=sys.stderr, flush=True)
-            contender.start()
             stack.callback(contender.stop)
+            contender.start()
         print(f"{args.rounds} rounds ...", file=sys.stderr, flush=True)
         depths = [contender.depth(Path(folder) / "depth.npy") for contender in contenders]
         race(contenders, args.rounds)
@@ -76,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -> list:
+def _contenders(args: argparse.Namespace, size: tuple[int, int], threads: list[int], folder: Path) -> list:
     """The engine and its rivals, for each number of threads. Raises what loading the model raises."""
     from depth_anything_ros.bench.contender import resolution_at
     from depth_anything_ros.bench.race import Contender
@@ -85,14 +60,14 @@ def _contenders(args: argparse.Namespace, size: tuple[int, int], folder: Path) -
     model = _model_file(args.model, folder)
     resolution = str(resolution_at(model, size, instruction_set=args.instruction_set, device=args.device))
     contenders = []
-    for threads in _threads(args.threads):
-        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(threads), resolution]
+    for count in threads:
+        engine = [sys.executable, "-m", "depth_anything_ros.bench.contender", str(model), *numbers, str(count), resolution]
         engine += ["--device", args.device, *(["--exact"] if args.exact else [])]
         engine += ["--instruction-set", args.instruction_set] if args.instruction_set else []
-        contenders.append(Contender("this engine", threads, engine))
+        contenders.append(Contender("this engine", count, engine))
         for rival in filter(None, args.against.split(",")):
-            command = [str(args.rival_python), str(args.rival_script), rival, args.model, *numbers, str(threads)]
-            contenders.append(Contender(rival, threads, command))
+            command = [str(args.rival_python), str(args.rival_script), rival, args.model, *numbers, str(count)]
+            contenders.append(Contender(rival, count, command))
     return contenders
 
 
@@ -107,17 +82,3 @@ def _model_file(model: str, folder: Path) -> Path:
     path = folder / f"{model}.gguf"
     write_seeded(path, OFFICIAL_MODELS[model])
     return path
-
-
-def _size(text: str) -> tuple[int, int]:
-    parts = text.split("x")
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 and int(part) % 14 == 0 for part in parts):
-        raise OptionError("option.range", f"--size is {text!r}; it must be width x height in multiples of 14, such as 504x336.")
-    return int(parts[0]), int(parts[1])
-
-
-def _threads(text: str) -> list[int]:
-    counts = text.split(",")
-    if not all(count.isdecimal() and int(count) > 0 for count in counts):
-        raise OptionError("option.range", f"--threads is {text!r}; it must be numbers from 1, comma separated.")
-    return [int(count) for count in counts]

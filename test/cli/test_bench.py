@@ -4,6 +4,8 @@ import platform
 import re
 import sys
 import textwrap
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +60,32 @@ def test_a_contender_that_dies_is_named(tmp_path):
     contender = Contender("broken", 1, [sys.executable, "-c", "raise SystemExit(3)"])
     with pytest.raises(OptionError, match=r"broken ended \(exit code 3\)"):
         contender.start()
+
+
+def test_a_contender_that_cannot_be_run_is_named(tmp_path):
+    with pytest.raises(OptionError, match="abacus cannot be run: No such file"):
+        Contender("torch", 1, [str(tmp_path / "abacus")]).start()
+
+
+def test_a_contender_is_stopped_in_the_middle_of_its_work(tmp_path):
+    contender = Contender("sleepy", 1, ["sh", "-c", f"echo ready '{{}}'; sleep 600 & echo $! >{tmp_path}/child; wait"])
+    contender.start()
+    child = _within_5_s(lambda: (tmp_path / "child").is_file() and (tmp_path / "child").read_text().strip())
+    contender.stop()
+    contender.stop()
+    assert _within_5_s(lambda: _has_ended(child))
+
+
+def _has_ended(process):
+    stat = Path(f"/proc/{process}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"  # not every first process buries what it inherits
+
+
+def _within_5_s(condition):
+    end = time.monotonic() + 5.0
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
 
 
 def test_a_busy_machine_is_reported(rival, monkeypatch):
@@ -136,6 +164,7 @@ def test_beside_a_busy_process(rival):
         ["--rounds", "0"],
         ["--study", "parts", "--device", "cuda"],
         ["--study", "parts", "--exact"],
+        ["--against", "onnxruntime"],
     ],
 )
 def test_wrong_options_are_usage_errors(options, capsys):
