@@ -12,28 +12,19 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli import demo_output
-from depth_anything_ros.cli.sample import FOV, LONGEST, SCENES, check_fov
+from depth_anything_ros.cli.demo_camera import RATE, shots_of, write_bag
+from depth_anything_ros.cli.sample import FOV, SCENES, check_fov
 from depth_anything_ros.cli.stopping import stop_request
 from depth_anything_ros.errors import OptionError
 from depth_anything_ros.paths import user_path
 
-if TYPE_CHECKING:
-    from depth_anything_ros.ros.camera_bag import Shot
-
-FRAMES, RATE = 40, 10.0
 LEAST = 10
 """Frames of the scene that a slow machine shall process: it gets the bag played more slowly."""
 SLACK = 3.0
 """Times that the bag is slower than the model was when it was tried."""
-_SCENES = {
-    "drive": "a computed street that the nano models were not trained on, with exact depth",
-    "motorcycle": "Motorcycle (Middlebury 2014, from scikit-image), a photograph with real intrinsics and true depth",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,16 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
     folder = arguments.output.absolute()
     camera, depth = folder / "camera", folder / "depth"
     make_folder(folder)
+    print("1/4  Model", flush=True)
+    shots = shots_of(arguments)
+    model = try_model(arguments.model, next(shots()))
+    demo_output.describe(model)
+    print("2/4  Camera bag", flush=True)
+    _clear(folder, (camera, depth))
+    count = write_bag(arguments, camera, shots())
+    print("3/4  Bag -> node -> bag, over the middleware", flush=True)
+    rate = _play_rate(count, count if arguments.images else LEAST, model.seconds)
     with stop_request() as stopping:
-        print("1/4  Model", flush=True)
-        shots = _shots(arguments)
-        model = try_model(arguments.model, next(shots()))
-        demo_output.describe(model)
-        print("2/4  Camera bag", flush=True)
-        _clear(folder, (camera, depth))
-        count = _write_bag(arguments, camera, shots())
-        print("3/4  Bag -> node -> bag, over the middleware", flush=True)
-        rate = _play_rate(count, count if arguments.images else LEAST, model.seconds)
         DemoRun(camera, depth, folder, model.parameters, model.seconds, rate).run(stopping, demo_output.Progress())
     print("\n4/4  Results", flush=True)
     demo_output.report(folder, camera, model)
@@ -80,29 +71,6 @@ def _clear(folder: Path, bags: tuple[Path, ...]) -> None:
     mark.touch()
     for bag in bags:
         shutil.rmtree(bag, ignore_errors=True)
-
-
-def _shots(arguments: argparse.Namespace) -> Callable[[], Iterator[Shot]]:
-    from depth_anything_ros.files import find_pictures
-    from depth_anything_ros.ros.sample_shots import own_pictures, scene_shots
-
-    if not arguments.images:
-        return lambda: scene_shots(arguments.scene, FRAMES)
-    paths = find_pictures(arguments.images)
-    return lambda: own_pictures(paths, arguments.fov, LONGEST)
-
-
-def _write_bag(arguments: argparse.Namespace, folder: Path, shots: Iterator[Shot]) -> int:
-    """Number of frames in the new bag."""
-    from depth_anything_ros.ros.camera_bag import IMAGE, write_camera_bag
-
-    count = write_camera_bag(folder, shots, RATE)[IMAGE]
-    if arguments.images:
-        print(f"     {count} pictures; calibration ASSUMED: horizontal field of view {arguments.fov:g} degrees (--fov)")
-    else:
-        print(f"     {count} frames, {RATE:g} Hz: {_SCENES[arguments.scene]}")
-    print(f"     {folder}", flush=True)
-    return count
 
 
 def _play_rate(frames: int, least: int, seconds: float) -> float:

@@ -14,7 +14,7 @@ from toy_model import any_view_model, metric_model, v2_model
 
 from depth_anything_ros import Engine
 from depth_anything_ros.checks import packages
-from depth_anything_ros.cli import doctor, main
+from depth_anything_ros.cli import doctor_speed, main
 from depth_anything_ros.convert.seeded import SEEDED_ANY_VIEW
 from depth_anything_ros.models.cache import default_folder
 from depth_anything_ros.motorcycle import read_motorcycle
@@ -70,7 +70,7 @@ def test_doctor_runs_where_opencv_does_not(tmp_path: Path) -> None:
 
 
 def test_the_measured_size_suits_every_network() -> None:
-    assert all(side % 14 == 0 for side in doctor.MEASURED_SIZE)
+    assert all(side % 14 == 0 for side in doctor_speed.MEASURED_SIZE)
 
 
 @pytest.mark.parametrize("make", [any_view_model, metric_model, v2_model])
