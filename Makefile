@@ -40,7 +40,8 @@ build:
 	@$(IN_VENV) python tools/build_ggml.py .local/ggml
 	@echo "Building the extension ..."
 	@mkdir -p build
-	@CMAKE_ARGS='$(GGML)' $(IN_VENV) python setup.py -q develop --no-deps >build/extension.log 2>&1 || { cat build/extension.log; exit 1; }
+	@CMAKE_ARGS='$(GGML)' $(IN_VENV) python setup.py -q develop --no-deps --script-dir "$(CURDIR)/$(VENV)/bin" >build/extension.log 2>&1 || \
+	    { cat build/extension.log; exit 1; }
 
 demo: build
 	@$(PYTHON) tools/environment.py $(VENV) demo

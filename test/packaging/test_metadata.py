@@ -59,8 +59,16 @@ def test_readme_names_every_verb() -> None:
 
 def test_links_in_the_papers_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        for target, section in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            assert not section or section in _sections(there), f"{page.name} links to {target}#{section}"
+
+
+def _sections(page: Path) -> set[str]:
+    """As GitHub names them: letters, digits and hyphens of the heading in lower case."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_page_of_parity_counts_its_own_table() -> None:
