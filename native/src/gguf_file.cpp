@@ -1,5 +1,6 @@
 #include "gguf_file.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -55,6 +56,13 @@ class Cursor {
         }
         const std::uint8_t* start = take(length, what);
         return std::string(reinterpret_cast<const char*>(start), length);
+    }
+
+    // Of a value or a tensor: it stands in messages.
+    std::string name(const char* what) {
+        std::string result = text(what, kLongestName);
+        if (!is_printable(result)) fail(std::string("has ") + what + " with control characters; it is damaged");
+        return result;
     }
 
   private:
@@ -157,7 +165,7 @@ struct PendingTensor {
 
 PendingTensor read_tensor(Cursor& cursor) {
     PendingTensor tensor;
-    tensor.name = cursor.text("a tensor name", kLongestName);
+    tensor.name = cursor.name("a tensor name");
     const auto dims = cursor.number<std::uint32_t>("a tensor's number of dimensions");
     if (dims < 1 || dims > 4)
         cursor.fail("has tensor '" + tensor.name + "' of " + std::to_string(dims) + " dimensions; 1 to 4 are possible");
@@ -193,6 +201,10 @@ std::uint64_t alignment_of(const Cursor& cursor, const std::map<std::string, Met
 
 }  // namespace
 
+bool is_printable(const std::string& text) {
+    return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 GgufFile::GgufFile(const std::string& path) : path_(path), file_(path) {
     Cursor cursor(path_, file_.data(), file_.size());
     check_header(cursor);
@@ -204,7 +216,7 @@ GgufFile::GgufFile(const std::string& path) : path_(path), file_(path) {
                     " metadata values, more than it can hold; it is damaged");
     }
     for (std::uint64_t i = 0; i < value_count; ++i) {
-        const std::string key = cursor.text("a metadata key", kLongestName);
+        const std::string key = cursor.name("a metadata key");
         if (auto value = read_value(cursor)) {
             if (!metadata_.emplace(key, std::move(*value)).second) cursor.fail("has the metadata key '" + key + "' twice");
         }

@@ -19,6 +19,9 @@ namespace da {
 // Arrays of INT32 and FLOAT32 are kept, other arrays are passed over.
 using MetadataValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int32_t>, std::vector<float>>;
 
+// Whether a text from a file may be shown: no control characters, which steer terminals.
+bool is_printable(const std::string& text);
+
 struct TensorEntry {
     ggml_type type = GGML_TYPE_F32;
     std::array<std::int64_t, 4> ne = {1, 1, 1, 1};  // fastest first; missing dimensions are 1

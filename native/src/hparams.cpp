@@ -1,6 +1,8 @@
 #include "hparams.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -11,6 +13,8 @@
 namespace da {
 
 namespace {
+
+constexpr std::size_t kLongestText = 256;
 
 // Reads typed values and collects what is wrong, so that one message can tell all of it.
 class Reader {
@@ -51,7 +55,9 @@ class Reader {
         const MetadataValue* value = find(key);
         if (value == nullptr) return fallback;
         const auto* found = std::get_if<std::string>(value);
-        return found != nullptr ? *found : wrong(key, "is no string", fallback);
+        if (found == nullptr) return wrong(key, "is no string", fallback);
+        const bool fits = found->size() <= kLongestText && is_printable(*found);
+        return fits ? *found : wrong(key, "is longer than " + std::to_string(kLongestText) + " bytes or has control characters", fallback);
     }
 
     template <typename T, std::size_t count>
@@ -235,18 +241,29 @@ DepthKind usual_kind(const Hparams& hparams) {
     return hparams.head.activation == Activation::sigmoid ? DepthKind::metric : DepthKind::relative_inverse_depth;
 }
 
-// The closed table decides for published checkpoints; only an unknown name may state its own kind and licence.
+const CheckpointFact* fact_of(const std::string& checkpoint) {
+    const auto* found = std::find_if(std::begin(kCheckpointFacts), std::end(kCheckpointFacts),
+                                     [&](const CheckpointFact& fact) { return checkpoint == fact.name; });
+    return found != std::end(kCheckpointFacts) ? found : nullptr;
+}
+
+// The closed table decides for published checkpoints; only an unknown name may state its own kind and licence. What a head cannot give is
+// refused: the ReLU of V2 as metres, or canonical depth without sky.
 void read_facts(Reader& reader, Hparams& hparams) {
+    const std::string usual = to_string(usual_kind(hparams));
+    const bool mono = hparams.architecture == Architecture::mono, v2 = hparams.architecture == Architecture::v2;
     hparams.checkpoint = reader.text(keys::kCheckpointName, "");
-    std::string kind = reader.text(keys::kDepthKind, to_string(usual_kind(hparams)));
+    std::string kind = reader.text(keys::kDepthKind, usual);
     hparams.license = reader.text(keys::kLicense, "unknown");
-    hparams.needs_focal = kind == to_string(DepthKind::metric) && hparams.architecture == Architecture::mono;
-    for (const CheckpointFact& fact : kCheckpointFacts) {
-        if (hparams.checkpoint == fact.name) {
-            kind = fact.kind;
-            hparams.license = fact.license;
-            hparams.needs_focal = fact.needs_focal;
-        }
+    hparams.needs_focal = kind == to_string(DepthKind::metric) && mono;
+    if (const CheckpointFact* fact = fact_of(hparams.checkpoint)) {
+        kind = fact->kind;
+        hparams.license = fact->license;
+        hparams.needs_focal = fact->needs_focal;
+        reader.require(fact->needs_focal ? mono : kind == usual, keys::kCheckpointName,
+                       "is '" + hparams.checkpoint + "', whose depth is " + kind + ": this file has the head of another network");
+    } else {
+        reader.require(!v2 || kind == usual, keys::kDepthKind, "is '" + kind + "', must be '" + usual + "' with this activation");
     }
     const auto known = kind_named(kind);
     reader.require(known.has_value(), keys::kDepthKind, "is '" + kind + "', must be metric, relative_depth or relative_inverse_depth");

@@ -70,6 +70,15 @@ TEST(gguf_file, case_65_tensor_records) {
     CHECK_CONTAINS(format_error(patched(good, extents, std::uint64_t{0})), "extent of 0");
 }
 
+TEST(gguf_file, case_65_names_that_would_steer_a_terminal) {
+    toy::Model model = toy::any_view();
+    model.tensor("vit.norm.bias").name = "vit.norm\x1b[31mbias";
+    CHECK_CONTAINS(format_error(toy::serialise(model)), "a tensor name with control characters");
+    model = toy::any_view();
+    model.set("general.\nname", std::string("toy"));
+    CHECK_CONTAINS(format_error(toy::serialise(model)), "a metadata key with control characters");
+}
+
 TEST(gguf_file, names_given_twice) {
     toy::Model model = toy::any_view();
     model.tensors.push_back(model.tensors.front());

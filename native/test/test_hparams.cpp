@@ -41,6 +41,34 @@ TEST(hparams, facts_of_a_known_checkpoint_come_from_the_table) {
     CHECK(read(model).kind == da::DepthKind::relative_depth);
 }
 
+// Each would give numbers that are not what their kind says.
+TEST(hparams, a_kind_of_depth_that_the_head_cannot_give) {
+    const auto refused = [](toy::Model model, const char* key, const char* text) {
+        model.set(kPrefix + key, std::string(text));
+        CHECK_CONTAINS(CHECK_ERROR("model.key", read(model)), text);
+    };
+    refused(toy::any_view(), "checkpoint_name", "DA3METRIC-LARGE");
+    refused(toy::any_view(), "checkpoint_name", "Depth-Anything-V2-Metric-VKITTI-Base");
+    refused(toy::mono(), "checkpoint_name", "Depth-Anything-V2-Small");
+    toy::Model inverse = toy::mono();
+    inverse.set(kPrefix + "arch", std::string("depthanything2"));
+    inverse.set(kPrefix + "head.activation", std::string("relu"));
+    inverse.set(kPrefix + "img.resize_mode", std::string("lower_bound"));
+    CHECK(read(inverse).kind == da::DepthKind::relative_inverse_depth);
+    refused(inverse, "depth_kind", "metric");
+    refused(inverse, "depth_kind", "relative_depth");
+    refused(inverse, "checkpoint_name", "Depth-Anything-V2-Metric-Hypersim-Small");
+    refused(inverse, "checkpoint_name", "DA3MONO-LARGE");
+}
+
+// They are printed when a model is loaded.
+TEST(hparams, case_68_texts_that_would_steer_a_terminal) {
+    key_error("license", std::string("free\x1b[2J"));
+    key_error("checkpoint_name", std::string("a\nb"));
+    key_error("checkpoint_name", std::string(257, 'a'));
+    CHECK(key_error("vit.ffn_type", std::string(1 << 20, 'a')).size() < 1000);
+}
+
 TEST(hparams, case_68_impossible_values) {
     key_error("vit.depth", std::uint32_t{100000});
     key_error("vit.depth", std::uint32_t{0});
