@@ -27,6 +27,13 @@ ggml_tensor* Graph::constant(const std::vector<std::int32_t>& values) {
     return tensor;
 }
 
+ggml_tensor* Graph::shared_constant(const std::string& name, std::int64_t ne0, std::int64_t ne1,
+                                    const std::function<std::vector<float>()>& values) {
+    const auto found = shared_constants.find(name);
+    if (found != shared_constants.end()) return found->second;
+    return shared_constants[name] = constant(values(), ne0, ne1);
+}
+
 void Graph::stage(const std::string& name, ggml_tensor* tensor, std::vector<std::int64_t> shape) {
     if (std::find(wanted_stages.begin(), wanted_stages.end(), name) == wanted_stages.end()) return;
     ggml_tensor* copy = ggml_cont(context, tensor);  // a copy of its own: the original's memory is reused by later nodes

@@ -76,12 +76,17 @@ struct Graph {
 
     std::deque<KernelNode> kernel_nodes;
     std::vector<Constant> constants;
+    std::map<std::string, ggml_tensor*> shared_constants;
     std::map<const ggml_tensor*, std::function<ggml_tensor*()>> quantisers;  // nodes that give a tensor's rows as integers at once
     std::vector<NamedStage> stages;
 
     // Values that depend on the extent only. ne: [ne0, ne1].
     ggml_tensor* constant(const std::vector<float>& values, std::int64_t ne0, std::int64_t ne1);
     ggml_tensor* constant(const std::vector<std::int32_t>& values);
+
+    // One for all who ask by that name: what several views or heads share.
+    ggml_tensor* shared_constant(const std::string& name, std::int64_t ne0, std::int64_t ne1,
+                                 const std::function<std::vector<float>()>& values);
 
     // Keeps an intermediate tensor under that name when it was asked for.
     void stage(const std::string& name, ggml_tensor* tensor, std::vector<std::int64_t> shape);

@@ -33,6 +33,7 @@ struct VitParams {
     bool is_global(int block) const { return alt_start >= 0 && block >= alt_start && block % 2 == 1; }
     bool has_rope(int block) const { return rope_start >= 0 && block >= rope_start; }
     bool has_qknorm(int block) const { return qknorm_start >= 0 && block >= qknorm_start; }
+    bool rotates() const { return rope_start >= 0 && rope_start < depth; }  // some block
     int tap_dim() const { return cat_token ? 2 * embed_dim : embed_dim; }
 };
 

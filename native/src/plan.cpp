@@ -35,6 +35,15 @@ std::string describe(const PlanKey& key) {
     return key.views == 1 ? "A picture of " + size : std::to_string(key.views) + " pictures of " + size;
 }
 
+// What a plan takes at the very least: the input, the tokens of one block, and the position tables, which are there before the graph can be
+// measured.
+std::uint64_t least_bytes(const PlanKey& key, const VitParams& vit) {
+    const std::uint64_t pixels = static_cast<std::uint64_t>(key.size.width) * key.size.height, views = key.views;
+    const std::uint64_t tokens = pixels / (static_cast<std::uint64_t>(vit.patch_size) * vit.patch_size) + 1;
+    const std::uint64_t rotary = vit.rotates() ? (views + 1) * vit.head_dim : 0;
+    return sizeof(float) * (3 * pixels * views + tokens * ((views + 1) * vit.embed_dim + rotary));
+}
+
 }  // namespace
 
 Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend& backend, std::uint64_t memory_limit)
@@ -57,7 +66,9 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
                        {},
                        {},
                        {},
+                       {},
                        {}}) {
+    require_memory(describe(key_) + " in the network", least_bytes(key_, hparams.vit), memory_limit);
     build(hparams);
     check_stages(key_.stages);
     allocate(memory_limit);
@@ -66,11 +77,11 @@ Plan::Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend&
 void Plan::build(const Hparams& hparams) {
     Graph& g = *graph_;
     const Grid grid{key_.size.width / patch_size_, key_.size.height / patch_size_};
-    patches_ =
-        ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch_size_) * patch_size_, key_.views * grid.patches());
+    const std::int64_t patches = grid.patches();
+    patches_ = ggml_new_tensor_2d(g.context, GGML_TYPE_F32, 3 * static_cast<std::int64_t>(patch_size_) * patch_size_, key_.views * patches);
     ggml_set_input(patches_);
     const auto patches_of = [&](std::size_t view) {
-        return ggml_view_2d(g.context, patches_, patches_->ne[0], grid.patches(), patches_->nb[1], view * grid.patches() * patches_->nb[1]);
+        return ggml_view_2d(g.context, patches_, patches_->ne[0], patches, patches_->nb[1], view * patches * patches_->nb[1]);
     };
     g.stage(kInputStage, patches_of(0), {3, key_.size.height, key_.size.width});
     if (key_.known_cameras) {
@@ -81,6 +92,7 @@ void Plan::build(const Hparams& hparams) {
         dinov2(g, patches_, hparams.vit, grid, key_.views, key_.known_cameras ? camera_encoder(g, cameras_) : nullptr);
     if (key_.pose) pose_ = camera_decoder(g, features.camera_tokens);
     for (std::size_t view = 0; view < features.taps.size(); ++view) {
+        backend_.check_cancelled();
         const auto& taps = features.taps[view];
         outputs_.push_back(dpt(g, taps, hparams, grid, key_.size, {key_.sky, key_.rays}));
         if (key_.gaussians) outputs_.back().gaussian_logits = gaussian_head(g, taps, patches_of(view), hparams, grid, key_.size);
@@ -136,7 +148,7 @@ void Plan::allocate_on_host(std::uint64_t memory_limit) {
     const ggml_gallocr_ptr measure(ggml_gallocr_new(backend_.memory()));
     std::size_t bytes = 0;
     ggml_gallocr_reserve_n_size(measure.get(), nodes_, nullptr, nullptr, &bytes);
-    bytes_ = bytes + scratch_.bytes();
+    bytes_ = bytes + scratch_.bytes() + ggml_backend_buffer_get_size(constants_.get());
     require_memory(describe(key_) + " in the network", bytes_, memory_limit);
     allocator_.reset(ggml_gallocr_new(backend_.memory()));
     if (!ggml_gallocr_alloc_graph(allocator_.get(), nodes_)) {

@@ -42,7 +42,7 @@ class Plan {
     Plan(PlanKey key, const Hparams& hparams, const Weights& weights, Backend& backend, std::uint64_t memory_limit);
 
     const PlanKey& key() const { return key_; }
-    std::uint64_t bytes() const { return bytes_; }  // of host memory for graph and scratch; 0 on a device with memory of its own
+    std::uint64_t bytes() const { return bytes_; }  // of host memory for graph, tables and scratch; 0 on a device with memory of its own
     float* patches(int view);                       // the input, see write_patches
     float* camera(int view);                        // the other input where the key has known_cameras, see pose_encoding_of
 

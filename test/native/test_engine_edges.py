@@ -61,6 +61,29 @@ def test_a_forked_process_can_use_the_engine_and_close_it(models):
     assert done.returncode == 0, done.stderr
 
 
+TABLES = """
+import resource, sys
+import numpy as np
+from depth_anything_ros import DeviceError, Engine
+
+engine = Engine.load(sys.argv[1], threads=1, resolution=4088, memory_limit=20_000_000)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (24 << 20),) * 2)
+try:
+    engine.infer(np.zeros((64, 64, 3), np.uint8))
+except DeviceError as error:
+    assert "memory_limit" in str(error), error
+else:
+    raise SystemExit("no error")
+"""
+
+
+def test_what_will_not_fit_is_refused_before_its_tables_are_made(models):
+    """Position tables of 85,000 patches: 44 MB of this small network, and gigabytes of a large one with many views."""
+    done = subprocess.run([sys.executable, "-c", TABLES, str(any_view_model(models))], timeout=100, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 NO_MEMORY = """
 import resource, sys
 import numpy as np

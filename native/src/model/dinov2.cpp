@@ -141,9 +141,8 @@ Features dinov2(Graph& g, ggml_tensor* patches, const VitParams& vit, Grid grid,
     const Sequence sequence{grid, views};
     ggml_tensor* x = prepare_tokens(g, patches, vit, sequence);
     g.stage("patch_tokens", tokens_from(g, x, 0, sequence.tokens()), {sequence.tokens(), vit.embed_dim});
-    const bool rotates = vit.rope_start >= 0 && vit.rope_start < vit.depth;
-    const Reach local_reach{views, rotates ? rope_input(g, sequence, vit, false) : nullptr};
-    const Reach global_reach{1, rotates ? rope_input(g, sequence, vit, true) : nullptr};
+    const Reach local_reach{views, vit.rotates() ? rope_input(g, sequence, vit, false) : nullptr};
+    const Reach global_reach{1, vit.rotates() ? rope_input(g, sequence, vit, true) : nullptr};
     ggml_tensor* local = x;
     ViewOrder order;
     Features features;

@@ -115,8 +115,9 @@ class Head {
         LinearOptions options;
         if (branch_.pos_embed) {
             const int channels = hparams_.head.out_channels[index];
-            const auto table = uv_embedding(grid_.width, grid_.height, channels, aspect_);
-            options.residual = g_.constant(as_tokens(table, grid_.width, grid_.height, channels), channels, grid_.patches());
+            options.residual = g_.shared_constant("positions." + std::to_string(channels), channels, grid_.patches(), [&] {
+                return as_tokens(uv_embedding(grid_.width, grid_.height, channels, aspect_), grid_.width, grid_.height, channels);
+            });
         }
         return matmul(g_, weight, g_.weights.tensor(path + ".bias"), tokens, options);
     }
