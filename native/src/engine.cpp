@@ -215,6 +215,7 @@ std::vector<Prediction> Engine::Impl::infer(const std::vector<ImageView>& pictur
         metric_plan = &metric->plan_for(key);
     }
     for (int view = 0; view < views; ++view) {
+        backend.check_cancelled();
         write_input(pictures[view], network.hparams().image, resolution(), patch, size, plan.patches(view));
         const std::size_t floats = 3 * static_cast<std::size_t>(size.width) * size.height;
         if (metric_plan != nullptr) std::copy_n(plan.patches(view), floats, metric_plan->patches(view));

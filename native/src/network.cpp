@@ -109,6 +109,7 @@ std::vector<Prediction> Network::predictions(const Plan& plan) const {
     const Size size = plan.key().size;
     std::vector<Prediction> predictions(plan.key().views);
     for (int view = 0; view < plan.key().views; ++view) {
+        backend_.check_cancelled();
         Prediction& prediction = predictions[view];
         prediction.kind = hparams_.kind;
         prediction.depth = depth_map(plan.logits(view, 0), size, hparams_.head);

@@ -25,7 +25,6 @@ class Network {
     Network(const std::string& path, const EngineOptions& options, Backend& backend, const Hparams& pair);
 
     const Hparams& hparams() const { return hparams_; }
-    const Weights& weights() const { return weights_; }
     const GgufFile& file() const { return file_; }
 
     // The plan for the key, built when it is not among the last used ones.
@@ -35,6 +34,7 @@ class Network {
     std::vector<PartTime> parts() const { return plans_.empty() ? std::vector<PartTime>{} : plans_.front()->parts(); }
 
     // What the network gives for each view once the plan has run. Sky maps are there where the plan has them; the sky is not filled.
+    // Throws Error("engine.cancelled").
     std::vector<Prediction> predictions(const Plan& plan) const;
 
     // Cameras from the rays of a plan that has them; a view whose rays fit none stays without.

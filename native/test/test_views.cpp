@@ -1,5 +1,8 @@
 // Several views of one scene, and the metres of a pair.
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "check.hpp"
 #include "depth_anything/engine.hpp"
@@ -66,6 +69,36 @@ TEST(views, none_and_too_many_are_refused) {
     const auto a = picture(0);
     CHECK_CONTAINS(CHECK_ERROR("input.shape", engine.infer_views({}, {})), "0 pictures");
     CHECK_ERROR("input.shape", engine.infer_views(std::vector<da::ImageView>(257, view(a)), {}));
+}
+
+// Their network is nothing beside the resizing of so many large pictures.
+TEST(views, cancel_ends_the_preparing_of_many_pictures) {
+    constexpr int width = 2000, height = 1500, count = 100;
+    const toy::File file(toy::mono());
+    da::EngineOptions options;
+    options.threads = 1;
+    options.resolution = 14;
+    da::Engine engine(file.path(), options);
+    const std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width) * height * 3, 90);
+    const da::ImageView large{pixels.data(), width, height, 3 * width, da::ChannelOrder::rgb};
+    engine.infer(large, {});
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    engine.infer(large, {});
+    const auto one = Clock::now() - start;
+    std::atomic<bool> ended{false};
+    std::thread worker([&] {
+        CHECK_ERROR("engine.cancelled", engine.infer_views(std::vector<da::ImageView>(count, large), {}));
+        ended = true;
+    });
+    std::this_thread::sleep_for(3 * one);
+    const auto asked = Clock::now();
+    while (!ended) {  // one that comes before the call is without effect
+        engine.cancel();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    worker.join();
+    CHECK(Clock::now() - asked < count / 4 * one);
 }
 
 TEST(views, one_factor_for_all_views_of_a_pair) {
