@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from types import TracebackType
 
 import numpy as np
@@ -149,11 +148,12 @@ class Engine:
         metres, theirs, and they are given back as the pictures' cameras. Cameras that stand at one place do not tell the scale: then depth
         stays what it is without them, and extrinsics are the network's.
         """
-        for pixels, camera in zip_longest(pictures, [camera.intrinsics for camera in cameras]):
+        pictures = list(pictures)
+        for pixels in pictures:
             _check_fit(pixels, intrinsics)
-            _check_fit(pixels, camera)
-        if not 0 <= seed < 2**64:
-            raise OptionError("option.range", f"seed {seed} must be 0 to 2**64 - 1.")
+        for pixels, camera in zip(pictures, cameras):
+            _check_fit(pixels, camera.intrinsics)
+        _check_whole("seed", seed, 0, 2**64)
         options = _native.InferOptions(
             focal=None if intrinsics is None else (intrinsics.fx, intrinsics.fy),
             **vars(wanted),
@@ -163,7 +163,7 @@ class Engine:
             stages=list(stages),
             cameras=[_known(camera) for camera in cameras],
         )
-        return [_prediction(raw) for raw in self._open().infer_views(list(pictures), bgr, options)]
+        return [_prediction(raw) for raw in self._open().infer_views(pictures, bgr, options)]
 
     def warm_up(self, width: int, height: int, wanted: Wanted = Wanted()) -> None:
         """Build everything that depends on the picture size, so that the first real frame is as fast as the rest."""
@@ -212,11 +212,17 @@ def _model_info(facts: dict[str, object]) -> ModelInfo:
     return ModelInfo(**{**facts, "kind": DepthKind(facts["kind"])})  # type: ignore[arg-type]
 
 
-def _check_fit(pixels: UInt8Array | None, intrinsics: Intrinsics | None) -> None:
+def _check_fit(pixels: UInt8Array, intrinsics: Intrinsics | None) -> None:
     """A focal length in pixels of another size than the picture's would make metres that are wrong by that factor."""
-    if pixels is None or intrinsics is None or np.ndim(pixels) != 3:
+    if not isinstance(pixels, np.ndarray):
+        raise InputError(
+            "input.shape",
+            f"The picture is a {type(pixels).__name__}; give a NumPy array, uint8 [height, width, 3]. "
+            "(cv2.imread gives None for a file that it cannot read.)",
+        )
+    if intrinsics is None or pixels.ndim != 3:
         return
-    height, width = np.shape(pixels)[:2]
+    height, width = pixels.shape[:2]
     if (intrinsics.width, intrinsics.height) != (width, height):
         raise InputError(
             "input.intrinsics",
@@ -249,13 +255,18 @@ def _merged(options: EngineOptions, overrides: dict[str, object]) -> EngineOptio
         raise OptionError("option.unknown", f"Engine.load has no option {', '.join(unknown)}; known: {', '.join(vars(options))}.")
     merged = EngineOptions(**{**vars(options), **overrides})
     for name, (low, high) in _WHOLE_NUMBERS.items():
-        value = getattr(merged, name)
-        if not isinstance(value, (int, np.integer)) or not low <= value < high:
-            raise OptionError("option.range", f"{name} is {value!r}, must be a whole number below {high}.")
+        _check_whole(name, getattr(merged, name), low, high)
     for name in ("device", "instruction_set"):
         if not isinstance(value := getattr(merged, name), str):
             raise OptionError("option.range", f"{name} is {value!r}, must be a text.")
+    if not isinstance(merged.exact, (bool, np.bool_)):
+        raise OptionError("option.range", f"exact is {merged.exact!r}, must be True or False.")
     return merged
+
+
+def _check_whole(name: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, (int, np.integer)) or not low <= value < high:
+        raise OptionError("option.range", f"{name} is {value!r}, must be a whole number from {low} to {high - 1}.")
 
 
 _INT = (-(2**31), 2**31)

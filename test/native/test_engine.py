@@ -109,6 +109,8 @@ def test_pictures_that_are_refused(engine):
     def message(code, picture):
         return refusal(InputError, code, lambda: engine.infer(picture))
 
+    assert "NoneType" in message("input.shape", None)  # what cv2.imread gives for a file that is not there
+    assert "list" in message("input.shape", PICTURE.tolist())
     assert "float32" in message("input.shape", PICTURE.astype(np.float32))
     assert "[90, 120]" in message("input.shape", PICTURE[:, :, 0])
     assert "[90, 120, 4]" in message("input.shape", np.zeros((90, 120, 4), np.uint8))
@@ -119,15 +121,26 @@ def test_pictures_that_are_refused(engine):
     assert engine.infer(PICTURE).depth.shape == (84, 112)
 
 
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "1"])
+def test_seeds_that_are_refused(engine, seed):
+    assert f"seed is {seed!r}" in refusal(OptionError, "option.range", lambda: engine.infer(PICTURE, seed=seed))
+
+
+def test_views_may_come_one_by_one(engine):
+    assert len(engine.infer_views(picture for picture in (PICTURE, PICTURE))) == 2
+
+
 def test_options_that_are_refused(models):
     path = any_view_model(models)
     assert "thread" in refusal(OptionError, "option.unknown", lambda: Engine.load(path, treads=2))
     refusal(OptionError, "option.range", lambda: Engine.load(path, threads=-1))
     refusal(OptionError, "option.range", lambda: Engine.load(path, resolution=1_000_000))
-    wrong = {"threads": 10**12, "resolution": "504", "cached_sizes": 1.5, "memory_limit": -1, "device": None, "instruction_set": 2}
+    wrong = {"threads": 10**12, "resolution": "504", "cached_sizes": 1.5, "memory_limit": -1, "device": None, "instruction_set": 2,
+             "exact": "no"}  # fmt: skip
     for name, value in wrong.items():
         text = refusal(OptionError, "option.range", lambda name=name, value=value: Engine.load(path, **{name: value}))
         assert text.startswith(f"{name} is {value!r}")
+    assert "from 0 to" in refusal(OptionError, "option.range", lambda: Engine.load(path, memory_limit=-1))
     refusal(DeviceError, "device.unavailable", lambda: Engine.load(path, device="cuda"))
     assert "memory_limit" in refusal(DeviceError, "device.memory", lambda: Engine.load(path, EngineOptions(memory_limit=1000)))
 
