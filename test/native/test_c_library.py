@@ -85,6 +85,21 @@ def test_example_on_the_installed_package_gives_the_depth_of_python(prefix, mode
     assert ("libdepth_anything.so.1" in linked) == (static == "OFF")
 
 
+def test_as_a_part_of_another_project(tmp_path):
+    """Under the names of the package, and with its header; the library itself is that of the other tests and is not built once more."""
+    (tmp_path / "depth.c").write_bytes((ROOT / "native" / "example" / "depth.c").read_bytes())
+    names = ["depth_anything", "depth_anything_static"]
+    programs = [f"add_executable(with_{name} depth.c)\ntarget_link_libraries(with_{name} depth_anything::{name})\n" for name in names]
+    head = "cmake_minimum_required(VERSION 3.18)\nproject(robot LANGUAGES C CXX)\nset(DA_BUILD_C_LIBRARY ON)\n"
+    (tmp_path / "CMakeLists.txt").write_text(f'{head}add_subdirectory("{ROOT}/native" native)\n{"".join(programs)}')
+    ggml = ROOT / ".local" / "ggml" / "lib" / "cmake" / "ggml"
+    found = [f"-Dggml_DIR={ggml}"] if ggml.is_dir() else []
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *found)
+    for name in names:
+        commands = run("ninja", "-C", tmp_path / "build", "-t", "commands", f"CMakeFiles/with_{name}.dir/depth.c.o")
+        run("sh", "-c", f"cd '{tmp_path}/build' && {commands.splitlines()[-1]}")
+
+
 def test_a_c_compiler_and_the_installed_files_are_enough(prefix, library_folder, model, photo, tmp_path):
     program = tmp_path / "depth"
     run("cc", "-std=c99", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", ROOT / "native" / "example" / "depth.c", "-o", program,
