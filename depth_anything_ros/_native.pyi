@@ -7,14 +7,6 @@ __version__: str
 ggml_version: str
 
 class EngineOptions:
-    threads: int
-    device: str
-    resolution: int
-    cached_sizes: int
-    memory_limit: int
-    metric_model: str
-    exact: bool
-    instruction_set: str
     def __init__(
         self,
         *,

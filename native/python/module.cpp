@@ -177,15 +177,7 @@ void register_engine(py::module_& module) {
                  return EngineOptions{threads, device, resolution, cached_sizes, memory_limit, metric_model, exact, instruction_set};
              }),
              py::kw_only(), py::arg("threads") = 0, py::arg("device") = "cpu", py::arg("resolution") = 0, py::arg("cached_sizes") = 4,
-             py::arg("memory_limit") = 0, py::arg("metric_model") = "", py::arg("exact") = false, py::arg("instruction_set") = "")
-        .def_readonly("threads", &EngineOptions::threads)
-        .def_readonly("device", &EngineOptions::device)
-        .def_readonly("resolution", &EngineOptions::resolution)
-        .def_readonly("cached_sizes", &EngineOptions::cached_sizes)
-        .def_readonly("memory_limit", &EngineOptions::memory_limit)
-        .def_readonly("metric_model", &EngineOptions::metric_model)
-        .def_readonly("exact", &EngineOptions::exact)
-        .def_readonly("instruction_set", &EngineOptions::instruction_set);
+             py::arg("memory_limit") = 0, py::arg("metric_model") = "", py::arg("exact") = false, py::arg("instruction_set") = "");
 
     py::class_<Engine, std::unique_ptr<Engine, FreeWithoutGil>>(module, "NativeEngine")
         .def(py::init<const std::string&, const EngineOptions&>(), py::arg("path"), py::arg("options"),

@@ -67,12 +67,11 @@ std::string available() {
 }
 
 std::optional<Device> open(const std::string& wanted) {
-    if (wanted == "cpu" || wanted == "ggml") return Device{wanted, wanted, wanted == "cpu", ggml_backend_ptr(ggml_backend_cpu_init())};
+    if (wanted == "cpu" || wanted == "ggml") return Device{wanted, wanted == "cpu", ggml_backend_ptr(ggml_backend_cpu_init())};
     ggml_backend_dev_t gpu = find_gpu(wanted);
     if (gpu == nullptr) return std::nullopt;
     const std::string name = ggml_backend_dev_name(gpu);
-    return Device{name, name + " (" + ggml_backend_dev_description(gpu) + ")", false,
-                  ggml_backend_ptr(ggml_backend_dev_init(gpu, nullptr))};
+    return Device{name + " (" + ggml_backend_dev_description(gpu) + ")", false, ggml_backend_ptr(ggml_backend_dev_init(gpu, nullptr))};
 }
 
 }  // namespace

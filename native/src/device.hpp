@@ -8,7 +8,6 @@
 namespace da {
 
 struct Device {
-    std::string name;         // "cpu", or as ggml has it: "CUDA0"
     std::string description;  // for people: "CUDA0 (NVIDIA Orin)"
     bool own_kernels;         // our kernels on the CPU; else ggml's operators
     ggml_backend_ptr backend;
