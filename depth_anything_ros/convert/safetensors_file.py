@@ -39,7 +39,7 @@ class SafetensorsFile:
             self._refuse("is shorter than 8 bytes")
         header_bytes = int.from_bytes(bytes(self._mapped[:8]), "little")
         if not 2 <= header_bytes <= min(MAX_HEADER_BYTES, self._mapped.size - 8):
-            self._refuse(f"says that its header has {header_bytes} bytes; the file has {self._mapped.size}")
+            self._refuse(f"is no safetensors file, or a cut one: its header would have {header_bytes} bytes of its {self._mapped.size}")
         self._data = self._mapped[8 + header_bytes :]
         header = self._parsed(bytes(self._mapped[8 : 8 + header_bytes]))
         self._entries = {name: self._entry(name, value) for name, value in header.items() if name != "__metadata__"}

@@ -102,12 +102,13 @@ def _alone(path: Path, say: Callable[[str], object]) -> Iterator[None]:
 
 
 def _network_errors() -> tuple[type[Exception], ...]:
-    """What huggingface_hub raises: errors of its HTTP library, whose common base its own class inherits from first, and OSErrors."""
+    """What huggingface_hub raises: errors of its HTTP library, whose common base its own class inherits from first, OSErrors, and
+    ValueErrors for an HF_ENDPOINT that is no address."""
     try:
         from huggingface_hub.errors import HfHubHTTPError
     except ImportError as error:
         raise ModelError("model.missing", "Fetching needs huggingface_hub: pip install huggingface_hub") from error
-    return (HfHubHTTPError.__bases__[0], OSError)
+    return (HfHubHTTPError.__bases__[0], OSError, ValueError)
 
 
 def _first_line(error: Exception) -> str:

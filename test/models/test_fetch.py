@@ -141,7 +141,13 @@ def test_a_file_other_than_the_published_one_is_refused_before_the_download(hub,
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"), [({"HF_HUB_OFFLINE": "1"}, "ffline"), ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "refused"), ({}, "404")]
+    ("environment", "said"),
+    [
+        ({"HF_HUB_OFFLINE": "1"}, "ffline"),
+        ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "refused"),
+        ({"HF_ENDPOINT": "http://127.0.0.1:99999"}, "Port"),
+        ({}, "404"),
+    ],
 )
 def test_what_cannot_be_reached_is_one_line(command, environment, said):
     done = command("fetch", "da3-small", **environment)
