@@ -27,10 +27,10 @@ from depth_anything_ros.ros.services import Services
 from depth_anything_ros.ros.stream import NodeEngine
 from depth_anything_ros.ros.throttle import LogThrottle
 from depth_anything_ros.ros.transforms import SharedTransforms
+from depth_anything_ros.ros.transition_requests import refuse_what_cannot_be
 from depth_anything_ros.worker import lower_priority, run_interruptibly
 
 NODE_NAME = "depth_anything"
-
 _TICK_SECONDS = 0.2
 
 
@@ -57,6 +57,7 @@ class DepthNode(LifecycleNode):
         self._switch = EngineSwitch(self._load)
         self._active = False
         self._faults = LogThrottle()
+        refuse_what_cannot_be(self)
         self._own_services = Services(self, lambda: self._cameras if self._active else None, lambda: self._options)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.add_on_set_parameters_callback(self._judge_parameters)
@@ -161,8 +162,7 @@ class DepthNode(LifecycleNode):
     # the engine, and the network in the background
 
     def _background_failed(self, error: Exception) -> None:
-        text = described(error)
-        if self._faults.passes(text):
+        if self._faults.passes(text := described(error)):
             self.get_logger().error(f"Work in the background failed: {text}")
         if self._cameras is not None:
             self._cameras.background_failed(text)

@@ -110,6 +110,21 @@ def assert_clean_end_ignoring_errors(node: NodeProcess) -> None:
     assert node.wait(5.0) == 0 and "Traceback" not in node.log, node.log
 
 
+def test_transitions_that_cannot_be_are_refused(rig: Rig, start: Start) -> None:
+    """A lifecycle manager wants to configure and activate a node that has done so itself; and after its end nothing is possible."""
+    node = start(*MODEL)
+    for asked in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_CLEANUP, 250):
+        assert not rig.change_state(asked)
+    assert "Transition 1 is refused" in node.log
+    rig.listen("depth/image_rect")
+    camera = rig.camera()
+    rig.wait_for_node(camera)
+    rig.next(lambda: camera.publish(image_message(PICTURE, 1)), "depth/image_rect")
+    assert rig.change_state(Transition.TRANSITION_ACTIVE_SHUTDOWN) and not rig.change_state(Transition.TRANSITION_CONFIGURE)
+    node.signal()
+    assert_clean_end(node)
+
+
 def test_the_whole_life(rig: Rig, start: Start) -> None:
     """configure, activate, deactivate in the middle of a frame, activate, clean up, and all over again."""
     node = start(*MODEL, "-p", "autostart:=false", ready=False, seconds=0.2)
