@@ -19,7 +19,7 @@ from depth_anything_ros.errors import DepthAnythingError, ModelError, OptionErro
 from depth_anything_ros.models.checkpoint_facts import doubt_of
 from depth_anything_ros.ros import diagnostics, parameters
 from depth_anything_ros.ros.cameras import Cameras
-from depth_anything_ros.ros.engine_switch import WARM_UP_SIZE, EngineSwitch, to_go_back_to
+from depth_anything_ros.ros.engine_switch import WARM_UP_SIZE, EngineSwitch, LoadEngine, to_go_back_to
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.ros.scale_choice import check_background
 from depth_anything_ros.ros.scale_tracking import ScaleTracking, background_for
@@ -38,13 +38,13 @@ class DepthNode(LifecycleNode):
     """See the module. `failure` is the error that a transition or a worker ended with, for the process's exit code."""
 
     def __init__(
-        self, load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[[str], object], stopping: Callable[[], bool]
+        self, load_engine: LoadEngine, check_model: Callable[[str], object], stopping: Callable[[], bool], *, namespace: str = ""
     ) -> None:
         """load_engine: called on a thread of its own. check_model: raises ModelError for a name that leads to no file.
 
-        stopping: true once the process is asked to end. Raises what `parameters.declare` raises.
+        stopping: true once the process is asked to end. namespace: unless `__ns` is remapped. Raises what `parameters.declare` raises.
         """
-        super().__init__(NODE_NAME)
+        super().__init__(NODE_NAME, namespace=namespace)
         self.failure: Exception | None = None
         self._load_engine = load_engine
         self._check_model = check_model

@@ -10,13 +10,14 @@ from depth_anything_ros.ros.stream import NodeEngine
 from depth_anything_ros.worker import BackgroundTask
 
 WARM_UP_SIZE = (640, 480)
+LoadEngine = Callable[[NodeOptions], NodeEngine]
+"""Raises what makes a model unusable."""
 
 
 class EngineSwitch:
     """One load at a time. What is wanted next while one runs is loaded after it."""
 
-    def __init__(self, load: Callable[[NodeOptions], NodeEngine]) -> None:
-        """load: raises what makes a model unusable."""
+    def __init__(self, load: LoadEngine) -> None:
         self._load = load
         self.problem = ""
         """Why the last engine could not be had, for people; empty when it could."""

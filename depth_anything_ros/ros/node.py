@@ -17,6 +17,7 @@ from depth_anything_ros.process import prepare_process
 
 if TYPE_CHECKING:
     from depth_anything_ros.ros.depth_node import DepthNode
+    from depth_anything_ros.ros.engine_switch import LoadEngine
     from depth_anything_ros.ros.parameters import NodeOptions
     from depth_anything_ros.ros.stream import NodeEngine
 
@@ -26,7 +27,7 @@ def main(args: list[str] | None = None) -> int:
     return run(load_native, check_native, args)
 
 
-def run(load_engine: Callable[[NodeOptions], NodeEngine], check_model: Callable[[str], object], args: list[str] | None = None) -> int:
+def run(load_engine: LoadEngine, check_model: Callable[[str], object], args: list[str] | None = None) -> int:
     """Run the node until a signal comes or it fails; returns the exit code. To be called on the main thread.
 
     check_model: raises ModelError for a name that leads to no file.
@@ -75,7 +76,7 @@ def check_native(model: str) -> None:
 
 
 def _run(
-    load_engine: Callable[[NodeOptions], NodeEngine],
+    load_engine: LoadEngine,
     check_model: Callable[[str], object],
     args: list[str] | None,
     begun: threading.Event,

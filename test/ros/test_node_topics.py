@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import rclpy
+from fake_engine import FakeEngine
 from noise_picture import MODEL, picture
-from rig import BEST_EFFORT, LATCHED, RELIABLE, NodeProcess, Rig, image_message, info_message
-from sensor_msgs.msg import CameraInfo
+from rclpy.executors import SingleThreadedExecutor
+from rig import BEST_EFFORT, LATCHED, RELIABLE, NodeProcess, Rig, grey, image_message, info_message, values_of
+from sensor_msgs.msg import CameraInfo, Image
+
+from depth_anything_ros.ros.depth_node import DepthNode
+from depth_anything_ros.ros.middleware import middleware
 
 Start = Callable[..., NodeProcess]
 
@@ -81,6 +88,33 @@ def test_camera_info_can_be_remapped_by_itself(rig: Rig, start: Start) -> None:
     rig.wait_for_node(camera, infos)
     infos.publish(info_message((64, 48), 1))
     rig.next(lambda: camera.publish(image_message(picture(), 1)), "depth/image_rect")
+
+
+@pytest.mark.case(47)
+@pytest.mark.case(54)
+def test_two_nodes_share_a_process_and_an_executor(own_domain: None) -> None:
+    received: dict[str, list[float]] = {"left": [], "right": []}
+    with middleware(["--ros-args", "-p", "model:=fake.gguf", "-p", "focal:=600.0"]):
+        executor, other = SingleThreadedExecutor(), rclpy.create_node("other")
+        nodes = [DepthNode(lambda _: FakeEngine(), lambda _: None, lambda: False, namespace=name) for name in received]
+        for node in nodes:
+            node.start()
+        for node in (*nodes, other):
+            executor.add_node(node)
+        cameras = {name: other.create_publisher(Image, f"/{name}/image", 1) for name in received}
+        for name, inbox in received.items():
+            other.create_subscription(Image, f"/{name}/depth/image_rect", lambda it, inbox=inbox: inbox.append(values_of(it)[0, 0]), 1)
+        end = time.monotonic() + 30
+        while not all(received.values()) and time.monotonic() < end:
+            for red, camera in zip((51, 102), cameras.values()):
+                camera.publish(image_message(grey(red), 1))
+            executor.spin_once(0.05)
+        executor.shutdown()
+        for node in nodes:
+            node.release()
+            node.destroy_node()
+        other.destroy_node()
+    assert received["left"][0] == pytest.approx(2.4) and received["right"][0] == pytest.approx(2.8), "by the double's rule, times 600 / 300"
 
 
 def test_nobody_listens_nothing_is_done(rig: Rig, start: Start) -> None:
