@@ -9,10 +9,11 @@ from pathlib import Path
 from . import dataset, train
 
 PICTURES = ("--split validation --scenes 128", "--split test --scenes 256", "--split train --scenes 16000")
-STAGES = (  # 770,000 pictures, most of them small, and 340,000
+STAGES = (  # 770,000 pictures, most of them small, and 500,000
     "--net any-view --workers 2 --batch 32 --width 112 --steps 9000 --decay 1",
     "--net any-view --workers 2 --batch 16 --width 168 --steps 15000 --decay 3000",
-    "--net metric --workers 2 --batch 16 --width 168 --start any-view --steps 10500 --decay 6000",
+    "--net metric --workers 2 --batch 16 --width 168 --start any-view --steps 11000 --decay 1",
+    "--net metric --workers 2 --batch 16 --width 168 --steps 15500 --decay 7000 --recoloured 0.2",
 )
 
 
