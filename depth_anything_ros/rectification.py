@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from depth_anything_ros.errors import InputError
 from depth_anything_ros.geometry import Calibration, camera_model
@@ -59,7 +60,7 @@ class Rectifier:
             x, y = _source_pixels(lens)
         width, height = lens.raw.width, lens.raw.height
         # Comparisons are false for NaN, which wild terms can give.
-        inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+        inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5) & _unfolded(lens)
         if not inside.any():
             raise InputError("input.intrinsics", f"{lens.model} with D {list(lens.terms)} leaves nothing of the picture; calibrate again")
         # Of what is outside the place does not matter, but it must be a place.
@@ -80,3 +81,25 @@ def _source_pixels(lens: Lens) -> tuple[Float32Array, Float32Array]:
     make = cv2.fisheye.initUndistortRectifyMap if lens.model == "equidistant" else cv2.initUndistortRectifyMap
     x, y = make(raw, terms, np.eye(3), ideal, size, cv2.CV_32FC1)
     return np.asarray(x, np.float32), np.asarray(y, np.float32)
+
+
+def _unfolded(lens: Lens) -> NDArray[np.bool_]:
+    """bool [H, W]: rectified pixels up to where the model's radius first stops growing with that of the ray.
+
+    Polynomials turn back beyond the angles that they were fitted to, and would show the middle of the picture once more out there.
+    """
+    width, height, ideal = lens.raw.width, lens.raw.height, lens.rectified
+    radius = np.hypot((np.arange(width) - ideal.cx) / ideal.fx, (np.arange(height)[:, np.newaxis] - ideal.cy) / ideal.fy)
+    rays = np.linspace(0.0, float(radius.max()), 4096)
+    with np.errstate(all="ignore"):
+        grows = np.diff(_bent(lens, rays)) > 0.0  # false for NaN
+    return np.asarray(radius <= (np.inf if grows.all() else rays[np.argmin(grows)]))
+
+
+def _bent(lens: Lens, rays: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 [n]: radius in the raw picture, in focal lengths, of rays by the tangent of their angle; without the tangential terms."""
+    if lens.model == "equidistant":
+        angle = np.arctan(rays)
+        return np.asarray(angle * np.polyval([*reversed(lens.terms), 1.0], angle**2))
+    k1, k2, _, _, k3, k4, k5, k6 = (*lens.terms, *[0.0] * 8)[:8]
+    return np.asarray(rays * np.polyval([k3, k2, k1, 1.0], rays**2) / np.polyval([k6, k5, k4, 1.0], rays**2))

@@ -85,6 +85,25 @@ def test_what_the_camera_did_not_see_is_marked() -> None:
 
 @pytest.mark.case(25)
 @pytest.mark.parametrize(
+    ("model", "d", "farthest"),
+    [
+        ("plumb_bob", (-0.25, 0.0, 0.0, 0.0), math.sqrt(1 / 0.75)),  # where r - 0.25 r^3 is largest
+        ("rational_polynomial", (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0), 1.0),  # r / (1 + r^2)
+        ("equidistant", (-0.5, 0.0, 0.0, 0.0), math.tan(math.sqrt(1 / 1.5))),  # a - 0.5 a^3 of the angle a
+    ],
+)
+def test_beyond_the_turn_of_a_model_nothing_is_seen(model: str, d: tuple[float, ...], farthest: float) -> None:
+    """There the formula comes back into the picture, which would be drawn a second time."""
+    k = (90.0, 0.0, 159.5, 0.0, 90.0, 119.5, 0.0, 0.0, 1.0)
+    outside = Rectifier(lens_of(Calibration(WIDTH, HEIGHT, k, NO_P, d, model), WIDTH, HEIGHT)).outside
+    rows, columns = np.mgrid[0:HEIGHT, 0:WIDTH]
+    radius = np.hypot((columns - 159.5) / 90.0, (rows - 119.5) / 90.0)
+    assert outside is not None and radius.max() > 1.5 * farthest
+    np.testing.assert_array_equal(outside[abs(radius - farthest) > 0.01] > 0, (radius > farthest)[abs(radius - farthest) > 0.01])
+
+
+@pytest.mark.case(25)
+@pytest.mark.parametrize(
     ("model", "d"),
     [
         ("rational_polynomial", (41.8, -172.0, 0.0012, -0.0007, 530.0, 41.2, -169.0, 522.0)),
