@@ -18,8 +18,8 @@ from depth_anything_ros.ros.cameras import Cameras
 from depth_anything_ros.ros.parameters import NodeOptions, values_of
 from depth_anything_ros.ros.snapshot import Snapshot
 
-_PATIENCE = 10.0
-"""Seconds that a snapshot waits for the pictures of all cameras."""
+_PATIENCE = 30.0
+"""Seconds that a snapshot waits for the pictures of all cameras; a large model may take seven for one, and has another one at work."""
 
 
 class Services:

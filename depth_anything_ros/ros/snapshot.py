@@ -40,7 +40,8 @@ class Snapshot:
         with self._lock:
             if self._error:
                 return self._error
-            return f"no picture came from {', '.join(name or 'the camera' for name in sorted(self._waiting))}" if self._waiting else ""
+            missing = ", ".join(name or "the camera" for name in sorted(self._waiting))
+            return f"no picture from {missing} was processed in time" if missing else ""
 
     def write(self, camera: str, products: Products, header: Any) -> None:
         """Once for each camera; a frame that was on its way when it was written changes nothing.

@@ -75,8 +75,8 @@ def test_a_snapshot_that_cannot_be_taken_says_why(rig: Rig, start: Start, tmp_pa
     assert not refused.success and str(tmp_path / "file") in refused.message
     assert rig.set_parameters({"snapshot.folder": str(tmp_path / "shots")}) == ""
     started = time.monotonic()
-    late = rig.call(Trigger, "/depth_anything/snapshot", seconds=20)
-    assert not late.success and "no picture came" in late.message and 5 < time.monotonic() - started < 15
+    late = rig.call(Trigger, "/depth_anything/snapshot", seconds=45)
+    assert not late.success and late.message.startswith("no picture from the camera") and 20 < time.monotonic() - started < 40
 
 
 def folder_of_length(base: Path, length: int) -> Path:
