@@ -133,7 +133,7 @@ def _compared(frame: Frame, prediction: Prediction, intrinsics: Intrinsics, meas
 
 def _nearest(values: Float32Array, row: int, column: int, radius: float, inverse: bool) -> float:
     """The nearest thing (the nearest twentieth of the pixels) in a circle."""
-    reach = max(1, round(radius))
+    reach = max(1, round(min(radius, sum(values.shape))))
     top, left = max(0, row - reach), max(0, column - reach)
     part = values[top : row + reach + 1, left : column + reach + 1]
     v, u = np.ogrid[: part.shape[0], : part.shape[1]]

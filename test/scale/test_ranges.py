@@ -63,12 +63,13 @@ def test_nothing_measured_is_told() -> None:
         assert not inbox.factors and reason in inbox.reasons[0]
 
 
-def test_a_sonar_sees_the_nearest_thing_in_its_cone() -> None:
+@pytest.mark.parametrize("cone", [np.radians(15.0), np.inf], ids=["cone", "no_number"])
+def test_a_sonar_sees_the_nearest_thing_in_its_cone(cone: float) -> None:
     """A box in the cone, before a wall that the axis meets."""
     depth = np.full((48, 64), 4.0, np.float32)
     depth[:, 36:44] = 1.5
     inbox = Inbox()
-    sonar = Ranges(np.array([[0.0, 0.0, 1.5]]), cone=np.radians(15.0))
+    sonar = Ranges(np.array([[0.0, 0.0, 1.5]]), cone=cone)
     RangeSource(lambda _: [sonar]).observe(frame_at(POSE), prediction_of(depth / 2.5), inbox.append)
     assert inbox.factors == [pytest.approx(2.5)]
 
