@@ -122,7 +122,7 @@ class Health:
             return self._trouble_level, self.trouble
         if not subscribed:
             self._heard_at = self._done_at = now
-            return DiagnosticStatus.OK, "idle: no output has a subscriber"
+            return DiagnosticStatus.OK, "idle: no output has a subscriber, or the node is disabled"
         if not self.received:
             return DiagnosticStatus.WARN, "no picture has come yet"
         if now - self._heard_at > OUTDATED:
