@@ -143,6 +143,21 @@ def project(
     return points
 
 
+def quaternion_of(rotation: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Unit quaternion x, y, z, w with w >= 0 of the rotation nearest to a matrix, [3, 3].
+
+    It is the eigenvector of the largest eigenvalue of a symmetric 4 x 4 matrix (I. Bar-Itzhack, J. Guidance 23, 2000): no special cases.
+    """
+    r = rotation
+    k = np.empty((4, 4))
+    k[:3, :3] = r + r.T - np.trace(r) * np.eye(3)
+    k[3, :3] = k[:3, 3] = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    k[3, 3] = np.trace(r)
+    vector = np.linalg.eigh(k)[1][:, -1]
+    x, y, z, w = (-vector if vector[3] < 0.0 else vector).tolist()
+    return x, y, z, w
+
+
 def pose_matrix(position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
     """[4, 4] that takes points of the child frame to its parent. position: [3]; quaternion: x, y, z, w of any length but 0."""
     x, y, z, w = quaternion / max(float(np.linalg.norm(quaternion)), 1e-12)

@@ -14,6 +14,8 @@ from depth_anything_ros.export.views import View, unit_of
 from depth_anything_ros.files import write_file
 from depth_anything_ros.types import Intrinsics, KnownCamera
 
+_LONGEST = 200
+
 
 def write_cameras(path: Path, views: list[View]) -> None:
     """Intrinsics of the original pictures (the centre of the first pixel is (0, 0)) and poses, with the unit of the translations.
@@ -36,7 +38,8 @@ def read_cameras(path: Path, names: list[str]) -> list[KnownCamera]:
         scene = json.loads(path.read_text(encoding="utf-8"))
         unit, cameras = scene["unit"], {str(entry["picture"]): _camera(entry) for entry in scene["cameras"]}
     except (OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError) as error:
-        raise InputError("input.file", f"{path} is no file of cameras as `reconstruct` writes them ({error!r}).") from error
+        why = f"{type(error).__name__}: {error}"[:_LONGEST]  # texts of others may hold the whole file
+        raise InputError("input.file", f"{path} is no file of cameras as `reconstruct` writes them ({why}).") from error
     if unit != "metre":
         raise InputError("input.file", f"{path} has cameras in the unit {unit!r}; known cameras must be in metres (unit metre).")
     if missing := [name for name in names if name not in cameras]:

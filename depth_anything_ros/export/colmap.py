@@ -18,6 +18,7 @@ from depth_anything_ros.errors import InputError
 from depth_anything_ros.export.points import LEAST_SURE, Cloud, confidence_percentile, gather
 from depth_anything_ros.export.views import View, unit_of
 from depth_anything_ros.files import make_folder, write_file
+from depth_anything_ros.geometry import quaternion_of
 
 _PINHOLE = 1
 _POINT_2D = np.dtype([("xy", "<f8", 2), ("point", "<i8")])
@@ -77,23 +78,9 @@ def _image(view: View, index: int, cloud: Cloud, points: NDArray[np.void]) -> _I
     seen["point"] = points["id"][own]
     points["index"][own] = np.arange(len(seen))
     sx, sy = map(float, scale)
-    pose = (*_quaternion(view.camera_from_world[:, :3]), *view.camera_from_world[:, 3].tolist())
+    x, y, z, w = quaternion_of(view.camera_from_world[:, :3])
+    pose = (w, x, y, z, *view.camera_from_world[:, 3].tolist())
     return _Image(index + 1, view.name, view.picture_size, (k.fx * sx, k.fy * sy, k.cx * sx, k.cy * sy), pose, seen)
-
-
-def _quaternion(rotation: NDArray[np.float64]) -> tuple[float, ...]:
-    """Unit quaternion w, x, y, z with w >= 0, of the rotation nearest to a 3 x 3 matrix.
-
-    It is the eigenvector of the largest eigenvalue of a symmetric matrix (I. Y. Bar-Itzhack, 2000), which has no special cases.
-    """
-    r = rotation
-    skew = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
-    matrix = np.empty((4, 4))
-    matrix[0, 0] = np.trace(r)
-    matrix[0, 1:] = matrix[1:, 0] = skew
-    matrix[1:, 1:] = r + r.T - np.trace(r) * np.eye(3)
-    vector = np.linalg.eigh(matrix)[1][:, -1]
-    return tuple((-vector if vector[0] < 0.0 else vector).tolist())
 
 
 def _binary(images: list[_Image], points: NDArray[np.void]) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from rosbags.typesys.store import Typestore
 
 from depth_anything_ros.errors import OptionError
+from depth_anything_ros.geometry import quaternion_of
 from depth_anything_ros.ros.bag_messages import BagMessages
 from depth_anything_ros.ros.bag_writer import BagWriter
 from depth_anything_ros.ros.messages import camera_info_from, image_from
@@ -111,7 +112,7 @@ class _Messages:
         transform = make(
             "geometry_msgs/msg/Transform",
             translation=make("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
-            rotation=make("geometry_msgs/msg/Quaternion", **dict(zip("xyzw", quaternion(pose[:3, :3])))),
+            rotation=make("geometry_msgs/msg/Quaternion", **dict(zip("xyzw", quaternion_of(pose[:3, :3])))),
         )
         header = self._header(stamp_ns, WORLD_FRAME)
         stamped = make("geometry_msgs/msg/TransformStamped", header=header, child_frame_id=FRAME_ID, transform=transform)
@@ -121,17 +122,3 @@ class _Messages:
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
         stamp = self._messages.make("builtin_interfaces/msg/Time", sec=seconds, nanosec=nanoseconds)
         return self._messages.make("std_msgs/msg/Header", stamp=stamp, frame_id=frame_id)
-
-
-def quaternion(rotation: NDArray[np.float64]) -> tuple[float, float, float, float]:
-    """Rotation matrix [3, 3] -> unit quaternion (x, y, z, w).
-
-    It is the eigenvector of the largest eigenvalue of a symmetric 4 x 4 matrix (I. Bar-Itzhack, J. Guidance 23, 2000): no special cases.
-    """
-    r = rotation
-    k = np.zeros((4, 4))
-    k[:3, :3] = r + r.T - np.trace(r) * np.eye(3)
-    k[3, :3] = k[:3, 3] = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
-    k[3, 3] = np.trace(r)
-    x, y, z, w = np.linalg.eigh(k)[1][:, -1]
-    return float(x), float(y), float(z), float(w)

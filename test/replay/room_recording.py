@@ -13,7 +13,7 @@ from fake_engine import ANY_VIEW, FakeEngine
 from replay_tools import cdr, write
 from room_engine import RoomEngine, metric_engine, picture_at, pose_of
 
-from depth_anything_ros.ros.camera_bag import quaternion
+from depth_anything_ros.geometry import quaternion_of
 from depth_anything_ros.ros.parameters import NodeOptions
 from depth_anything_ros.types import Intrinsics, Prediction, UInt8Array
 
@@ -76,7 +76,7 @@ def header(stamp: int, frame: str) -> object:
 def transform(parent: str, child: str, pose: np.ndarray, stamp: int) -> object:
     make = TYPES.types
     spot = make["geometry_msgs/msg/Vector3"](*map(float, pose[:3, 3]))
-    turn = make["geometry_msgs/msg/Quaternion"](*quaternion(pose[:3, :3]))
+    turn = make["geometry_msgs/msg/Quaternion"](*quaternion_of(pose[:3, :3]))
     moved = make["geometry_msgs/msg/Transform"](translation=spot, rotation=turn)
     return make["geometry_msgs/msg/TransformStamped"](header=header(stamp, parent), child_frame_id=child, transform=moved)
 

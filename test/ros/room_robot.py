@@ -13,7 +13,7 @@ from rig import Rig, image_message, info_message, values_of
 from room_engine import picture_at
 from sensor_msgs.msg import CameraInfo, PointCloud2, PointField
 
-from depth_anything_ros.ros.camera_bag import quaternion
+from depth_anything_ros.geometry import quaternion_of
 
 UNIT = 0.37
 """Metres in one unit of the network's depth."""
@@ -77,7 +77,7 @@ def transform(target: str, source: str, pose: np.ndarray, stamp: int = 0) -> Tra
     message = stamped(TransformStamped(child_frame_id=source), stamp, target)
     spot, turn = message.transform.translation, message.transform.rotation
     spot.x, spot.y, spot.z = map(float, pose[:3, 3])
-    turn.x, turn.y, turn.z, turn.w = quaternion(pose[:3, :3])
+    turn.x, turn.y, turn.z, turn.w = quaternion_of(pose[:3, :3])
     return message
 
 

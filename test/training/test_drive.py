@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
-from depth_anything_ros.ros.camera_bag import CAMERA_INFO, IMAGE, TF, TRUTH, quaternion, write_camera_bag
+from depth_anything_ros.geometry import quaternion_of
+from depth_anything_ros.ros.camera_bag import CAMERA_INFO, IMAGE, TF, TRUTH, write_camera_bag
 from training import drive
 from training.scenes.cameras import pose_from
 
@@ -62,5 +63,6 @@ def test_the_camera_moves_forward(messages):
 @pytest.mark.parametrize("angles", [(0.0, 0.0, 0.0), (1.0, -0.4, 0.2), (3.0, 0.9, -2.0), (-2.5, -1.2, 3.0)])
 def test_quaternion_turns_as_its_matrix(angles):
     matrix = pose_from((0, 0, 0), *angles)[:3, :3]
-    x, y, z, w = quaternion(matrix)
+    x, y, z, w = quaternion_of(matrix)
+    assert w >= 0.0
     np.testing.assert_allclose(rotation(type("Q", (), {"x": x, "y": y, "z": z, "w": w})), matrix, atol=1e-9)
