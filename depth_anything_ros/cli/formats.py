@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,11 +64,14 @@ def check_model(formats: Sequence[str], info: ModelInfo, focal: float) -> None:
 
 
 def picture_files(stem: Path, formats: Sequence[str], given: Collection[str]) -> dict[str, Path]:
-    """Format to what it is written to for the picture `stem`. given: real paths of the pictures; OptionError where one of them lies."""
+    """Format to what it is written to for the picture `stem`. Raises what `check_free` raises."""
     files = {name: Path(f"{stem}{PICTURE_FILES[name]}") for name in formats}
-    for file in files.values():
-        if os.path.realpath(file) in given:
-            raise OptionError(
-                "option.range", f"--output {stem.parent}: {file} would replace a picture that was given; take another folder."
-            )
+    check_free(files.values(), given)
     return files
+
+
+def check_free(files: Iterable[Path], given: Collection[str]) -> None:
+    """Raises OptionError where something that was given lies at one of the files. given: real paths."""
+    for file in files:
+        if os.path.realpath(file) in given:
+            raise OptionError("option.range", f"--output {file.parent}: {file} would replace a file that was given; take another folder.")

@@ -17,11 +17,12 @@ holds all pictures at once: where memory does not suffice, take fewer --frames o
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depth_anything_ros.cli import network
-from depth_anything_ros.cli.formats import SCENE_FILES, check_formats
+from depth_anything_ros.cli.formats import SCENE_FILES, check_formats, check_free
 from depth_anything_ros.cli.stopping import interruptible
 from depth_anything_ros.errors import InputError, OptionError
 from depth_anything_ros.paths import user_path
@@ -62,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_formats(arguments.formats, SCENE_FILES)
     if arguments.frames < 1:
         raise OptionError("option.range", f"--frames {arguments.frames} must be 1 or more.")
+    files = {name: arguments.output / SCENE_FILES[name] for name in arguments.formats}
+    check_free(files.values(), {os.path.realpath(arguments.cameras)} if arguments.cameras else ())
     pictures = read_scene(arguments.pictures, arguments.frames)
     cameras = read_cameras(arguments.cameras, list(pictures)) if arguments.cameras else []
     with Engine.load(arguments.model, metric_model=arguments.metric_model or "", **network.options(arguments)) as engine:
@@ -78,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     factor = None if cameras else predictions[0].scale_factor
     from_video = any(Path(one).suffix.lower() in VIDEO_SUFFIXES for one in arguments.pictures)
     scene = Scene(views, predictions, factor, pictures if from_video else {})
-    for name in arguments.formats:
-        file = arguments.output / SCENE_FILES[name]
+    for name, file in files.items():
         scene.write(name, file)
         print(file, flush=True)
     print(f"unit: {unit_of(views)}")

@@ -180,6 +180,15 @@ def test_mistakes_are_named(
     assert text in error and last.startswith("depth-anything-ros reconstruct: ") and len(last) < 500
 
 
+def test_cameras_that_were_given_are_not_replaced(tmp_path: Path, model: Path, pictures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cameras = tmp_path / "out" / "cameras.json"
+    cameras.parent.mkdir()
+    cameras.write_text("of this scene and of others")
+    assert reconstruct(pictures, "--model", model, "-o", tmp_path / "out", "--cameras", cameras) == 2
+    assert "cameras.json would replace a file that was given" in capsys.readouterr().err
+    assert cameras.read_text() == "of this scene and of others"
+
+
 def test_a_folder_that_cannot_be_made_is_known_before_the_network_runs(
     tmp_path: Path, model: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
