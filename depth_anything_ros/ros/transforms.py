@@ -19,7 +19,7 @@ class WithoutTf:
     def lookup(self, target: str, source: str, stamp_ns: int) -> Matrix | Refusal | None:
         if target == source:
             return np.eye(4)
-        return Refusal(f"TF from {source!r} to {target!r} is needed, and tf2_ros is not installed")
+        return Refusal(f"TF from {source!r} to {target!r} is needed, and tf2_ros is not installed (ROS package tf2_ros_py)")
 
     def close(self) -> None:
         """There is nothing."""
