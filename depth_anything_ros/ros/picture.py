@@ -82,13 +82,18 @@ class PictureMaker:
         return self._rectifier
 
 
+def encoding_of(image: Any) -> str:
+    """Of an Image; of a CompressedImage that before it was compressed, where image_transport has written it into `format`."""
+    return str(image.encoding if hasattr(image, "encoding") else image.format.partition(";")[0].strip())
+
+
 def pixels_of(image: Any) -> tuple[UInt8Array, bool]:
     """Pixels uint8 [H, W, 3] of an Image or CompressedImage and whether they are BGR; a view of the message where possible.
 
     Raises InputError.
     """
     if not hasattr(image, "encoding"):
-        return decode(bytes(image.data), image.format.partition(";")[0].strip()), True
+        return decode(bytes(image.data), encoding_of(image)), True
     try:
         return view_pixels(
             image.data,

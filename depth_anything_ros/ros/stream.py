@@ -24,7 +24,7 @@ from depth_anything_ros.ros.live_messages import make_live
 from depth_anything_ros.ros.messages import stamp_ns
 from depth_anything_ros.ros.outputs import Outputs
 from depth_anything_ros.ros.parameters import NodeOptions
-from depth_anything_ros.ros.picture import Picture, PictureMaker
+from depth_anything_ros.ros.picture import Picture, PictureMaker, encoding_of
 from depth_anything_ros.ros.scale_tracking import ScaleTracking
 from depth_anything_ros.ros.snapshot import Snapshot
 from depth_anything_ros.ros.throttle import LogThrottle
@@ -290,7 +290,7 @@ class CameraStream:
             self._remark(
                 f"Frame {frame_id[:64]!a} does not sound like an optical one (z forward, x right, y down), which depth and cloud are in."
             )
-        if getattr(message, "encoding", "") == "16UC1" and "depth" in self._input.image_topic:
+        if encoding_of(message) == "16UC1" and "depth" in self._input.image_topic:
             self._remark(f"{self._input.image_topic} looks like a depth image; it is read as a grey picture of 16 bits.")
 
     def _remark(self, text: str) -> None:

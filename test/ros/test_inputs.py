@@ -13,7 +13,7 @@ from rig import NodeProcess, Rig, cloud_of, compressed_message, image_message, i
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 
 from depth_anything_ros.errors import InputError
-from depth_anything_ros.ros.picture import pixels_of
+from depth_anything_ros.ros.picture import encoding_of, pixels_of
 
 Start = Callable[..., NodeProcess]
 MODEL = ("--ros-args", "-p", "model:=fake.gguf", "-p", "focal:=300.0", "-p", "points.edge_filter:=0.0", "-p", "points.stride:=1")
@@ -201,6 +201,14 @@ def test_calibration_follows_compressed_pictures_that_are_remapped_by_themselves
     infos.publish(calibration)
     (info,) = rig.next(lambda: camera.publish(compressed_message(png(RED), 7)), "depth/camera_info")
     assert info.k[0] == 140.0 and not rig.received["rgb/image_rect_color"]
+
+
+@pytest.mark.case(9)
+@pytest.mark.parametrize(
+    ("format", "encoding"), [("16UC1; png compressed ", "16UC1"), ("rgb8; jpeg compressed bgr8", "rgb8"), ("jpeg", "jpeg"), ("", "")]
+)
+def test_what_a_picture_was_before_it_was_compressed(format: str, encoding: str) -> None:
+    assert encoding_of(compressed_message(b"", 1, format)) == encoding
 
 
 def test_other_encodings_go_to_cv_bridge_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
