@@ -53,8 +53,7 @@ exit codes: 0 done, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device,
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; arguments default to those of the process. Returns its exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
+    _prepare_streams()
     parser = _parser()
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help(sys.stderr)
@@ -88,6 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return OptionError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _prepare_streams() -> None:
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:  # closed by who started us; the next file that is opened would get its number
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            setattr(sys, name, os.fdopen(number, "w"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -49,7 +49,7 @@ def convert(
             "convert.checkpoint",
             f"There is no checkpoint {weights}; give a folder with model.safetensors and config.json, or a .safetensors or .pth file.",
         )
-    source = TorchFile(weights) if weights.suffix in (".pth", ".pt") else SafetensorsFile(weights)
+    source = TorchFile(weights) if weights.suffix.lower() in (".pth", ".pt") else SafetensorsFile(weights)
     models = _identified(weights, source.shapes(), model)
     for wanted, extend, option in ((rays, with_rays, "--with-aux"), (pose_encoder, with_pose_encoder, "--with-pose-encoder")):
         if wanted:

@@ -149,6 +149,13 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.communicate(timeout=60)[1] == b"" and process.returncode == 141
 
 
+@pytest.mark.parametrize(("arguments", "code"), [("models list", 0), ("models path da3-small", 3)])
+def test_closed_streams_change_nothing(arguments: str, code: int, tmp_path: Path) -> None:
+    """As some services start their programs."""
+    line = f'"{sys.executable}" -m depth_anything_ros {arguments} <&- >&- 2>&-'
+    assert subprocess.run(["sh", "-c", line], cwd=Path(__file__).parents[2], env={**os.environ, "HOME": str(tmp_path)}).returncode == code
+
+
 @pytest.mark.case(70)
 def test_names_that_the_terminal_cannot_show(tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + "/мир".encode() + b" \xff.gguf"
