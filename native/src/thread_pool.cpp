@@ -101,6 +101,9 @@ ThreadPool::Crew::Crew(int threads) : patience_(patience_of(threads)), workers_(
         stop();
         throw Error("device.unavailable", "The system starts only " + std::to_string(thread) + " of " + std::to_string(threads) +
                                               " threads (" + error.what() + "); take fewer, or raise its limits.");
+    } catch (...) {  // no memory for a thread's start
+        stop();
+        throw;
     }
 }
 

@@ -241,15 +241,17 @@ Weights::Weights(const GgufFile& file, const Hparams& hparams, const Backend& ba
 }
 
 void Weights::pack_gaussian_head() {
-    if (convs_.empty() || convs_.count("gs.scratch.out1") != 0) return;
+    if (convs_.empty()) return;
+    const std::size_t before = convs_.size();
     pack(true);
-    release_pages(file_);
+    if (convs_.size() != before) release_pages(file_);
 }
 
 void Weights::pack(bool gaussian_head) {
     for (const auto& [path, shape] : conv_shapes_) {
         const bool of_gaussians = path.compare(0, kGaussianHead.size(), kGaussianHead) == 0;
-        if (of_gaussians == gaussian_head) convs_.emplace(path, packed(file_, path, shape));
+        // Some may be there from a call that ran out of memory.
+        if (of_gaussians == gaussian_head && convs_.count(path) == 0) convs_.emplace(path, packed(file_, path, shape));
     }
 }
 
