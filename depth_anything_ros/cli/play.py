@@ -59,10 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _remappings(texts: list[str]) -> dict[str, str]:
-    pairs = [text.partition(":=") for text in texts]
-    if wrong := [old for old, sign, new in pairs if not (old and sign and new)]:
+    if wrong := [text for text in texts if not all(text.partition(":="))]:
         raise OptionError("option.range", f"--remap {wrong[0]}: expected OLD:=NEW.")
-    return {old: new for old, _, new in pairs}
+    return {old: new for old, _, new in (text.partition(":=") for text in texts)}
 
 
 def _say(line: str) -> None:
