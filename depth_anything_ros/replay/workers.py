@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -92,7 +93,8 @@ class _Worker:
     def give(self, segment: Segment | None) -> None:
         self.segment = segment
         if segment is not None:
-            self.pipe.send(segment)
+            with suppress(BrokenPipeError, ConnectionResetError):  # it is gone, and `answer` tells why
+                self.pipe.send(segment)
 
     def answer(self) -> int | SegmentResult:
         """Pictures done, or the result of the segment. Raises what the worker raised, or that it is gone."""

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from bag_tools import verb
-from replay_tools import IMAGE, camera_messages, metric_engine, read, run, stamp, stamps, write
+from replay_tools import camera_messages, metric_engine, read, run, stamp, stamps, write
 from toy_model import SMALLEST_ANY_VIEW, write_toy_model
 
-from depth_anything_ros.errors import CancelledError, InputError, OptionError
+from depth_anything_ros.errors import CancelledError, OptionError
 from depth_anything_ros.replay.options import ReplayOptions
 from depth_anything_ros.replay.run import replay
 from depth_anything_ros.replay.source import SourceOptions
@@ -270,29 +270,6 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         other.kill()
         other.communicate()
     assert run(recording, tmp_path / "out", segment=10).processed == 30
-
-
-def test_a_dead_worker_is_named_and_its_work_is_done_later(tmp_path: Path) -> None:
-    recording = write(tmp_path / "in", camera_messages(30))
-    with pytest.raises(Exception, match=r"died \(exit code -9") as caught:
-        run(recording, tmp_path / "out", engine=dying_engine, segment=10, jobs=2)
-    assert caught.value.code == "replay.worker"
-    assert run(recording, tmp_path / "out", segment=10, jobs=2).processed == 30
-    assert len(read(tmp_path / "out")[IMAGE]) == 30
-
-
-def test_errors_of_workers_are_those_of_one_process(tmp_path: Path) -> None:
-    recording = write(tmp_path / "in", camera_messages(30))
-    with pytest.raises(InputError, match="no model here"):
-        run(recording, tmp_path / "out", engine=missing_engine, segment=10, jobs=2)
-
-
-def dying_engine(options: NodeOptions) -> object:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def missing_engine(options: NodeOptions) -> object:
-    raise InputError("input.file", "There is no model here.")
 
 
 def _limit_files(size: int) -> None:
