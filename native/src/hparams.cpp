@@ -262,8 +262,10 @@ void read_facts(Reader& reader, Hparams& hparams) {
         hparams.needs_focal = fact->needs_focal;
         reader.require(fact->needs_focal ? mono : kind == usual, keys::kCheckpointName,
                        "is '" + hparams.checkpoint + "', whose depth is " + kind + ": this file has the head of another network");
-    } else {
-        reader.require(!v2 || kind == usual, keys::kDepthKind, "is '" + kind + "', must be '" + usual + "' with this activation");
+    } else if (v2) {
+        const bool inverse = kind == to_string(DepthKind::relative_inverse_depth);
+        reader.require(inverse == (hparams.head.activation == Activation::relu), keys::kDepthKind,
+                       "is '" + kind + "', but this activation gives " + usual);
     }
     const auto known = kind_named(kind);
     reader.require(known.has_value(), keys::kDepthKind, "is '" + kind + "', must be metric, relative_depth or relative_inverse_depth");

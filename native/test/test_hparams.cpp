@@ -59,6 +59,14 @@ TEST(hparams, a_kind_of_depth_that_the_head_cannot_give) {
     refused(inverse, "depth_kind", "relative_depth");
     refused(inverse, "checkpoint_name", "Depth-Anything-V2-Metric-Hypersim-Small");
     refused(inverse, "checkpoint_name", "DA3MONO-LARGE");
+    toy::Model metric = inverse;
+    metric.set(kPrefix + "head.activation", std::string("sigmoid"));
+    metric.set(kPrefix + "head.max_depth", 20.0f);
+    CHECK(read(metric).kind == da::DepthKind::metric);
+    refused(metric, "depth_kind", "relative_inverse_depth");
+    refused(metric, "checkpoint_name", "Depth-Anything-V2-Small");
+    metric.set(kPrefix + "depth_kind", std::string("relative_depth"));  // less than it can
+    CHECK(read(metric).kind == da::DepthKind::relative_depth);
 }
 
 // They are printed when a model is loaded.
