@@ -25,7 +25,7 @@ help:
 	@echo "make legs              the tests with other Pythons and the libraries of Ubuntu 22.04 and 24.04"
 	@echo "make parity            compare with the official PyTorch model (installs PyTorch in an environment of its own)"
 	@echo "make train             train the nano models from nothing, at the lowest priority (hours; see training/README.md)"
-	@echo "make build             local environment, ggml and the extension"
+	@echo "make build             local environment, ggml, the extension, and depth-anything-ros in the bin of the environment"
 	@echo "make bench             speed and memory of this machine (MODEL=file.gguf or da3-base; AGAINST=onnxruntime,openvino,torch after make parity)"
 	@echo "make lint, format      check, or rewrite, the style of Python and C++"
 	@echo "make notebook          run docs/notebooks/depth.ipynb again, with its results kept in it"
