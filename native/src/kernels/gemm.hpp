@@ -1,8 +1,8 @@
 // y = activation(x W^T + bias) * scale + residual, for rows of tokens: a linear layer with all that follows it in a transformer block.
 //
 // W is stored as PyTorch has it, [out][in], in any type that can be turned into floats row by row. It is arranged in panels for the
-// register tile just before the product, which costs little beside hundreds of tokens, keeps the mapped file the only copy, and makes
-// quantised weights run at the speed of float ones without quantising activations.
+// register tile, f32 weights once, others just before the product: that costs little beside hundreds of tokens, keeps what is in the
+// file the only copy, and makes quantised weights run at the speed of float ones without quantising activations.
 #pragma once
 
 #include <cstddef>
