@@ -7,6 +7,7 @@ Exit codes: 0 ok, 1 unexpected, 2 usage or option, 3 model, 4 input, 5 device; 1
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -16,7 +17,7 @@ from types import ModuleType
 
 from depth_anything_ros import __version__
 from depth_anything_ros.cli.stopping import terminable
-from depth_anything_ros.errors import DepthAnythingError, DeviceError, OptionError
+from depth_anything_ros.errors import DepthAnythingError, DeviceError, InputError, OptionError
 
 VERBS = (
     "infer",
@@ -71,8 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return DeviceError.exit_code
     except BrokenPipeError:
-        # The interpreter flushes once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return READER_LEFT
     except DepthAnythingError as error:
         print(f"depth-anything-ros {parsed.verb}: {error}", file=sys.stderr)
@@ -85,8 +85,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"depth-anything-ros {parsed.verb}: {error.name} is not installed, which this verb needs: {get}", file=sys.stderr)
         return OptionError.exit_code
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        print(f"depth-anything-ros {parsed.verb}: the disk is full where the output goes; make room and run it again", file=sys.stderr)
+        return InputError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _drop_output() -> None:
+    """What is left of stdout goes nowhere: the interpreter flushes once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _prepare_streams() -> None:

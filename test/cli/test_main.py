@@ -149,6 +149,13 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.communicate(timeout=60)[1] == b"" and process.returncode == 141
 
 
+def test_output_that_finds_no_room_is_told_in_one_line() -> None:
+    with open("/dev/full", "wb") as full:
+        process = run_command("models", "list", stdout=full)
+    assert b"disk is full" in (errors := process.communicate(timeout=60)[1]) and errors.count(b"\n") == 1
+    assert process.returncode == 4
+
+
 @pytest.mark.parametrize(("arguments", "code"), [("models list", 0), ("models path da3-small", 3)])
 def test_closed_streams_change_nothing(arguments: str, code: int, tmp_path: Path) -> None:
     """As some services start their programs."""
