@@ -21,12 +21,16 @@ def run(*command):
     return done.stdout
 
 
+def ggml_of_build():
+    """The option of CMake for the ggml of `make build`, where there is one."""
+    ggml = ROOT / ".local" / "ggml" / "lib" / "cmake" / "ggml"
+    return [f"-Dggml_DIR={ggml}"] if ggml.is_dir() else []
+
+
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     """Where the library is installed; it is built in build/c_library, with the ggml of `make build` where there is one."""
-    ggml = ROOT / ".local" / "ggml" / "lib" / "cmake" / "ggml"
-    found = [f"-Dggml_DIR={ggml}"] if ggml.is_dir() else []
-    run("cmake", "-S", ROOT / "native", "-B", BUILD, "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=ON", *found)
+    run("cmake", "-S", ROOT / "native", "-B", BUILD, "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=ON", *ggml_of_build())
     run("cmake", "--build", BUILD, "--parallel", 2)
     folder = tmp_path_factory.mktemp("with space") / "prefix"
     run("cmake", "--install", BUILD, "--prefix", folder)
@@ -120,9 +124,26 @@ def test_only_the_functions_of_the_header_are_visible(prefix, library_folder, na
     assert {line.split()[2] for line in lines if len(line.split()) == 3} == declared and len(declared) == 10
 
 
+def folders_of(text, place):
+    """What the pkg-config file `text` means when it lies in the folder `place`."""
+    folders = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return {
+        name: Path(value.replace("${prefix}", folders["prefix"]).replace("${pcfiledir}", str(place))).resolve()
+        for name, value in folders.items()
+    }
+
+
 def test_pkg_config_leads_to_the_installed_files(prefix, library_folder):
-    package = library_folder / "pkgconfig" / "depth_anything.pc"
-    folders = dict(line.split("=", 1) for line in package.read_text().splitlines() if "=" in line)
-    resolved = {name: Path(text.replace("${pcfiledir}", str(package.parent)).replace("${prefix}", folders["prefix"])
-                           .replace("${pcfiledir}", str(package.parent))).resolve() for name, text in folders.items()}  # fmt: skip
-    assert resolved == {"prefix": prefix.resolve(), "includedir": (prefix / "include").resolve(), "libdir": library_folder.resolve()}
+    place = library_folder / "pkgconfig"
+    found = folders_of((place / "depth_anything.pc").read_text(), place)
+    assert found == {"prefix": prefix.resolve(), "includedir": (prefix / "include").resolve(), "libdir": library_folder.resolve()}
+
+
+@pytest.mark.parametrize("libraries", ["prefix/lib/some-machine", "elsewhere/lib"])
+def test_pkg_config_with_a_whole_path_for_libraries(tmp_path, libraries):
+    """As some distributions configure: CMAKE_INSTALL_LIBDIR is absolute, inside the prefix or not."""
+    folders = {"prefix": tmp_path / "prefix", "libdir": tmp_path / libraries}
+    options = [f"-DCMAKE_INSTALL_PREFIX={folders['prefix']}", f"-DCMAKE_INSTALL_LIBDIR={folders['libdir']}", *ggml_of_build()]
+    run("cmake", "-S", ROOT / "native", "-B", tmp_path / "build", "-G", "Ninja", "-DDA_BUILD_C_LIBRARY=ON", *options)
+    text = next((tmp_path / "build").rglob("depth_anything.pc")).read_text()
+    assert folders_of(text, folders["libdir"] / "pkgconfig") == folders | {"includedir": folders["prefix"] / "include"}
