@@ -140,10 +140,11 @@ inline IntVector dot(const IntVector& sums, const IntVector& weights, const IntV
 #endif
 
 // As many sums as the registers hold beside the operands: of integers and of floats, or, where spans are long, of integers, while those of
-// floats wait in memory.
+// floats wait in memory. Rows lie together, so that many of them need no more addresses.
 constexpr bool kLongSpans = kSpan > kBlock;
-constexpr int kDotRows = kLongSpans ? kTileRows : DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3 * kLaneRows;
-constexpr int kDotVectors = kLongSpans ? kTileVectors : DA_VECTOR_REGISTERS == 16 || kLanes > 4 ? 2 : 4 / kLaneRows;
+constexpr bool kTall = kLongSpans && kLanes == 16;
+constexpr int kDotRows = kTall ? 12 : kLongSpans ? kTileRows : DA_VECTOR_REGISTERS == 16 ? 5 : kLanes > 4 ? 7 : 3 * kLaneRows;
+constexpr int kDotVectors = kTall ? 2 : kLongSpans ? kTileVectors : DA_VECTOR_REGISTERS == 16 || kLanes > 4 ? 2 : 4 / kLaneRows;
 constexpr int kDotPanel = kDotVectors * kLanes;
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)

@@ -19,7 +19,8 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 namespace {
 
 constexpr int kPlanes = kWindow * kWindow;
-constexpr int kRows = std::min(kTileRows, 8);  // output channels at a time: their sums in all planes stay near the first cache
+constexpr int kVectors = std::min(kTileVectors, kTiles / kLanes);
+constexpr int kRows = kVectors < kTileVectors ? 8 : kTileRows;  // outputs at a time: their sums in all planes stay near the first cache
 constexpr int kTermsPerSum = 32;  // of a product; short sums round less: a third of the error at 128 channels, for 2 % of the time
 constexpr int kGap = 16;          // between planes, so that they do not fall on the same lines of the cache
 
@@ -160,13 +161,13 @@ void write_channel(const ConvTask& task, const Output& output, const Block& bloc
 template <int rows>
 void run_product(int depth, const float* weights, const float* windows, float* sums) {
     for (int first = 0; first < depth; first += kTermsPerSum) {
-        for (int t = 0; t < kTiles; t += kPanel) {
-            Sums<rows, kTileVectors> tile;
-            clear<rows, kTileVectors>(tile);
-            multiply<rows, kTileVectors>(std::min(kTermsPerSum, depth - first), weights + first, depth, windows + first * kTiles + t,
-                                         kTiles, tile);
+        for (int t = 0; t < kTiles; t += kVectors * kLanes) {
+            Sums<rows, kVectors> tile;
+            clear<rows, kVectors>(tile);
+            multiply<rows, kVectors>(std::min(kTermsPerSum, depth - first), weights + first, depth, windows + first * kTiles + t, kTiles,
+                                     tile);
             for (int r = 0; r < rows; ++r) {
-                for (int v = 0; v < kTileVectors; ++v) {
+                for (int v = 0; v < kVectors; ++v) {
                     float* sum = sums + r * kTiles + t + v * kLanes;
                     store(sum, first == 0 ? tile[r][v] : load(sum) + tile[r][v]);
                 }
