@@ -41,7 +41,7 @@ std::size_t floats_for(std::size_t bytes) {
 void prepare_tokens(const AttentionTask& task, const HeadRows& queries, const HeadRows& keys, int first, const Layout& layout,
                     std::uint8_t* prepared) {
     const int count = std::clamp(task.tokens - first, 0, kLanes);
-    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
+    const float scale = score_scale(task.head_dim);
     float rows[kLanes * kLargestHead];
     prepare_rows(task, queries, first, count, rows);
     for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
@@ -89,7 +89,8 @@ void weigh_keys(const AttentionTask& task, const Layout& layout, const std::uint
     }
     for (int row = 0; row < queries.rows; ++row) {
         float* of_row = scores + static_cast<std::size_t>(row) * layout.tokens;
-        inverse[row] = 1.0f / soften(of_row, task.tokens, layout.tokens);
+        hide(of_row + task.tokens, of_row + layout.tokens);
+        inverse[row] = 1.0f / sum_of_lanes(soften(of_row, layout.tokens, greatest_of(of_row, layout.tokens, load(of_row))));
         quantise_row(of_row, 0, layout.tokens, layout.tokens, row, tiles);
     }
 }

@@ -1,4 +1,4 @@
-// Exponential and error function of a vector of floats, accurate to a few units in the last place.
+// Powers of two and error function of a vector of floats, accurate to a few units in the last place.
 // The coefficients are our own least-squares fits of relative error; the bounds are measured by test_kernels.
 #pragma once
 
@@ -15,19 +15,18 @@ inline Vector largest(const Vector& a, const Vector& b) {
     return a > b ? a : b;
 }
 
-// exp(x) for x from -87 to 87; smaller ones give exp(-87), which is nothing beside 1, and what is no number stays so.
-inline Vector exp(Vector x) {
-    constexpr float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+// 2^x for x from -125 to 127; smaller ones give 2^-125, which is nothing beside 1, and what is no number stays so.
+inline Vector exp2(Vector x) {
     constexpr float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, which then stands in the low bits
-    x = no_less(x, broadcast(-87.0f));
-    const Vector shifted = x * log2_e + rounder;
-    const Vector whole = shifted - rounder;
-    const Vector r = (x - whole * ln2_high) - whole * ln2_low;
-    Vector tail = r * 0.00137514074f + 0.00836891592f;
-    tail = tail * r + 0.0416695327f;
-    tail = tail * r + 0.166665182f;
-    tail = tail * r + 0.499999881f;
-    const Vector value = r * r * tail + r + 1.0f;
+    x = no_less(x, broadcast(-125.0f));
+    const Vector shifted = x + rounder;
+    const Vector r = x - (shifted - rounder);
+    Vector value = r * 1.53533620e-4f + 1.33988750e-3f;
+    value = value * r + 9.61843692e-3f;
+    value = value * r + 5.55033237e-2f;
+    value = value * r + 2.40226477e-1f;
+    value = value * r + 6.93147182e-1f;
+    value = value * r + 1.0f;
     return (Vector)((IntVector)value + ((IntVector)shifted << 23));
 }
 
