@@ -100,12 +100,12 @@ void mix_values(const AttentionTask& task, const QueryBlock& block, int first, i
         Sums<rows, vectors> sums;
         clear<rows, vectors>(sums);
         multiply<rows, vectors>(count, block.scores + row * block.stride + first, block.stride, values, task.head_dim, sums);
+        float* result = block.result.values + row * block.result.stride + d;
         for (int r = 0; r < rows; ++r) {
-            float* result = block.result.values + (row + r) * block.result.stride + d;
             for (int v = 0; v < vectors; ++v) {
-                Vector sum = sums[r][v];
-                if (first > 0) sum += load(result + v * kLanes);
-                store(result + v * kLanes, inverse == nullptr ? sum : sum * inverse[row + r]);
+                float* place = result + r * block.result.stride + v * kLanes;
+                const Vector sum = first == 0 ? sums[r][v] : sums[r][v] + load(place);
+                store(place, inverse == nullptr ? sum : sum * inverse[row + r]);
             }
         }
     });

@@ -24,18 +24,26 @@ inline void clear(Sums<rows, vectors>& sums) {
     }
 }
 
-// sums += A[rows x depth] * B[depth x columns]; strides in floats.
+// sums += A[rows x depth] * B[depth x columns]; strides in floats. What is added up is a copy: where Clang leaves the caller's sums in
+// memory, since it does not unroll what follows, they would be stored in each step.
 template <int rows, int vectors>
 inline void multiply(int depth, const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride,
                      Sums<rows, vectors>& sums) {
+    Sums<rows, vectors> kept;
+    for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < vectors; ++v) kept[r][v] = sums[r][v];
+    }
 #pragma GCC unroll 4  // compilers do not do it by themselves here, and each step would move all the addresses
     for (int k = 0; k < depth; ++k, b += b_stride) {
         Vector columns[vectors];
         for (int v = 0; v < vectors; ++v) columns[v] = load(b + v * kLanes);
         for (int r = 0; r < rows; ++r) {
             const Vector value = broadcast(a[r * a_stride + k]);
-            for (int v = 0; v < vectors; ++v) sums[r][v] += value * columns[v];
+            for (int v = 0; v < vectors; ++v) kept[r][v] += value * columns[v];
         }
+    }
+    for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < vectors; ++v) sums[r][v] = kept[r][v];
     }
 }
 
