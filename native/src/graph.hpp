@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aligned_buffer.hpp"
@@ -77,7 +78,8 @@ struct Graph {
     std::deque<KernelNode> kernel_nodes;
     std::vector<Constant> constants;
     std::map<std::string, ggml_tensor*> shared_constants;
-    std::map<const ggml_tensor*, std::function<ggml_tensor*()>> quantisers;  // nodes that give a tensor's rows as integers at once
+    // Nodes that give a tensor's rows at once as the products of layers packed so read them.
+    std::map<std::pair<const ggml_tensor*, Packing>, std::function<ggml_tensor*()>> quantisers;
     std::vector<NamedStage> stages;
 
     // Values that depend on the extent only. ne: [ne0, ne1].

@@ -66,8 +66,7 @@ Network::Network(const std::string& path, const EngineOptions& options, Backend&
 
 void Network::prepare(const EngineOptions& options) {
     if (!backend_.own_kernels()) return;
-    const kernels::KernelSet& kernels = backend_.kernels();
-    weights_.pack_layers(!options.exact && kernels.fast_integers, kernels, backend_.threads(), memory_limit_);
+    weights_.pack_layers(options.exact, backend_.kernels(), backend_.threads(), memory_limit_);
 }
 
 Plan& Network::plan_for(const PlanKey& key) {

@@ -17,7 +17,7 @@ constexpr std::size_t kCacheLine = 64;
 std::size_t room_for(const ggml_tensor* matrix, Packing packing, const kernels::KernelSet& kernels) {
     const int in = static_cast<int>(matrix->ne[0]), out = static_cast<int>(matrix->ne[1]);
     const std::size_t bytes =
-        packing == Packing::integers ? kernels.packed_bytes(in, out) : kernels.arranged_gemm_floats(in, out) * sizeof(float);
+        packing == Packing::floats ? kernels.arranged_gemm_floats(in, out) * sizeof(float) : layer_kernels(kernels, packing).packed_bytes(in, out);
     return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
@@ -26,12 +26,12 @@ void pack(const ggml_tensor* matrix, Packing packing, const kernels::KernelSet& 
           kernels::Share work) {
     const int in = static_cast<int>(matrix->ne[0]), out = static_cast<int>(matrix->ne[1]);
     const kernels::MatrixView view = matrix_view(matrix);
-    if (packing == Packing::integers) {
-        scratch.resize(in);
-        kernels.run_pack(view, in, out, panels, scratch.data(), work);
-    } else {
+    if (packing == Packing::floats) {
         scratch.resize(kernels.arrange_gemm_scratch());
         kernels.arrange_gemm({view, in, out}, reinterpret_cast<float*>(panels), scratch.data(), work);
+    } else {
+        scratch.resize(in);
+        layer_kernels(kernels, packing).run_pack(view, in, out, panels, scratch.data(), work);
     }
 }
 
@@ -51,6 +51,10 @@ kernels::MatrixView matrix_view(const ggml_tensor* matrix) {
             type == GGML_TYPE_F32 ? nullptr : ggml_get_type_traits(type)->to_float};
 }
 
+const kernels::LayerKernels& layer_kernels(const kernels::KernelSet& kernels, Packing packing) {
+    return packing == Packing::slices ? kernels.slices : kernels.integers;
+}
+
 PackedLayers::PackedLayers(const std::map<std::string, ggml_tensor*>& matrices, Packing packing, const kernels::KernelSet& kernels,
                            ThreadPool& threads, std::uint64_t memory_limit) {
     std::size_t bytes = 0;
@@ -65,7 +69,7 @@ PackedLayers::PackedLayers(const std::map<std::string, ggml_tensor*>& matrices, 
         pieces.restart();
         threads.run([&, of = matrix, to = panels](int thread) { pack(of, packing, kernels, to, scratch[thread], pieces.share(thread)); });
         let_pages_go(matrix);
-        layers_.emplace(path, PackedLinear{panels, static_cast<int>(matrix->ne[0]), static_cast<int>(matrix->ne[1])});
+        layers_.emplace(path, PackedLinear{packing, panels, static_cast<int>(matrix->ne[0]), static_cast<int>(matrix->ne[1])});
         panels += room_for(matrix, packing, kernels);
     }
 }

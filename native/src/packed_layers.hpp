@@ -12,16 +12,20 @@
 
 namespace da {
 
+// For which kernels a layer is packed: as integers (those of quantised files), as slices of whole numbers, or as floats.
+enum class Packing { integers, slices, floats };
+
 struct PackedLinear {
+    Packing packing;
     const std::uint8_t* panels;
     int in, out;
 };
 
+// The kernels of the layers that are packed as integers or slices.
+const kernels::LayerKernels& layer_kernels(const kernels::KernelSet& kernels, Packing packing);
+
 // How the kernels read a matrix.
 kernels::MatrixView matrix_view(const ggml_tensor* matrix);
-
-// For which kernels layers are packed: those of quantised files as integers, the others as floats.
-enum class Packing { integers, floats };
 
 class PackedLayers {
   public:

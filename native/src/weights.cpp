@@ -275,18 +275,32 @@ const float* Weights::host_values(const std::string& name) const {
     return reinterpret_cast<const float*>(file_.find(name)->data);
 }
 
-void Weights::pack_layers(bool integers, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit) {
-    std::map<std::string, ggml_tensor*> quantised, plain;
+void Weights::pack_layers(bool exact, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit) {
+    const bool integers = kernels.fast_integers && !exact, slices = kernels.fast_slices && !exact;
+    std::map<std::string, ggml_tensor*> quantised, sliced, plain;
     for (const auto& [name, tensor] : tensors_) {
         // Not the camera decoder: it has one row for each picture, and the pose depends on it.
         const bool matrix = name.compare(0, kBlocks.size(), kBlocks) == 0 && tensor->ne[1] > 1;
         if (!matrix) continue;
         const std::string path = name.substr(0, name.size() - kWeight.size());
-        if (tensor->type == GGML_TYPE_F32) plain.emplace(path, tensor);
-        if (integers && ggml_is_quantized(tensor->type)) quantised.emplace(path, tensor);
+        if (ggml_is_quantized(tensor->type)) {
+            if (integers) quantised.emplace(path, tensor);
+        } else if (slices) {
+            sliced.emplace(path, tensor);
+        } else if (tensor->type == GGML_TYPE_F32) {
+            plain.emplace(path, tensor);
+        }
     }
     integers_ = PackedLayers(quantised, Packing::integers, kernels, threads, memory_limit);
+    slices_ = PackedLayers(sliced, Packing::slices, kernels, threads, memory_limit);
     floats_ = PackedLayers(plain, Packing::floats, kernels, threads, memory_limit);
+}
+
+const PackedLinear* Weights::packed_layer(const std::string& path) const {
+    for (const PackedLayers* layers : {&integers_, &slices_, &floats_}) {
+        if (const PackedLinear* found = layers->find(path)) return found;
+    }
+    return nullptr;
 }
 
 }  // namespace da

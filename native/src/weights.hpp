@@ -31,9 +31,9 @@ class Weights {
     // Packs the convolutions of the Gaussians' head, which few programs want, where our own kernels run; the second time nothing happens.
     void pack_gaussian_head();
 
-    // Packs the layers of the blocks once for all: those of type f32 as floats, and with `integers` the quantised ones, which are computed
-    // in integers from now on. Throws Error("device.memory"), see require_memory.
-    void pack_layers(bool integers, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit);
+    // Packs the layers of the blocks once for all, as the kernels are fastest: the quantised ones as integers, those of type f32 and f16 as
+    // slices, those of type f32 otherwise as floats; with `exact` as floats only. Throws Error("device.memory"), see require_memory.
+    void pack_layers(bool exact, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit);
 
     // Tensor by its name in the file; every name that the network parts use is in the table that check_tensors went through.
     ggml_tensor* tensor(const std::string& name) const { return tensors_.at(name); }
@@ -47,11 +47,11 @@ class Weights {
     const ConvShape& conv_shape(const std::string& path) const { return conv_shapes_.at(path); }
     const kernels::PackedConv& conv(const std::string& path) const { return convs_.at(path); }  // for our own kernels only
 
-    // Whether some layers are computed in integers; the linear layer packed for that, nullptr when it is computed in floats.
+    // Whether some layers are packed so.
     bool has_integers() const { return !integers_.empty(); }
-    const PackedLinear* integer(const std::string& path) const { return integers_.find(path); }
-    // The linear layer packed for products of floats, nullptr when it is to be arranged in each frame.
-    const PackedLinear* panels(const std::string& path) const { return floats_.find(path); }
+    bool has_slices() const { return !slices_.empty(); }
+    // A linear layer of the blocks, nullptr when it is to be arranged in each frame.
+    const PackedLinear* packed_layer(const std::string& path) const;
 
   private:
     void pack(bool gaussian_head);
@@ -64,7 +64,7 @@ class Weights {
     std::map<std::string, ggml_tensor*> tensors_;
     std::map<std::string, ConvShape> conv_shapes_;
     std::map<std::string, kernels::PackedConv> convs_;
-    PackedLayers integers_, floats_;
+    PackedLayers integers_, slices_, floats_;
 };
 
 }  // namespace da

@@ -57,10 +57,10 @@ Floats whole_activations(const KernelSet& set, int rows, int length) {
 
 // Memory without a byte to spare, so that the sanitizers see what is read or written beside it.
 Bytes packed(const KernelSet& set, const MatrixView& weights, const Layer& s, int threads = 1) {
-    Bytes panels(set.packed_bytes(s.in, s.out), 0xAA);
+    Bytes panels(set.integers.packed_bytes(s.in, s.out), 0xAA);
     Floats row(s.in);
     Pieces pieces(threads, kNotCancelled);
-    for (int i = 0; i < threads; ++i) set.run_pack(weights, s.in, s.out, panels.data(), row.data(), pieces.share(i));
+    for (int i = 0; i < threads; ++i) set.integers.run_pack(weights, s.in, s.out, panels.data(), row.data(), pieces.share(i));
     return panels;
 }
 
@@ -69,18 +69,18 @@ MatrixView plain_view(const Floats& weights, int in) {
 }
 
 Bytes quantised(const KernelSet& set, const Floats& x, const Layer& s, std::ptrdiff_t stride) {
-    Bytes tiles(set.quantised_bytes(s.in, s.rows), 0xAA);
+    Bytes tiles(set.integers.quantised_bytes(s.in, s.rows), 0xAA);
     Pieces pieces(1, kNotCancelled);
-    set.run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), pieces.share(0));
+    set.integers.run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), pieces.share(0));
     return tiles;
 }
 
 Floats run_layer(const KernelSet& set, const Bytes& panels, const Bytes& x, const Layer& s, bool gelu, const GemmOperands& operands,
                  int threads) {
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integer_gemm_scratch(s.in));
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integers.gemm_scratch(s.in));
     Pieces pieces(threads, kNotCancelled);
     for (int i = 0; i < threads; ++i)
-        set.run_integer_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
+        set.integers.run_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
                              pieces.share(i));
     return y;
 }
@@ -193,10 +193,10 @@ KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
         const Bytes expected = quantised(set, run_layer(set, panels, tiles, s, true, operands, 1), following, s.out);
         for (const int threads : {1, 2, 3, 7}) {
             Bytes found(expected.size(), 0xAA);
-            Floats scratch(set.integer_gemm_scratch(s.in));
+            Floats scratch(set.integers.gemm_scratch(s.in));
             Pieces pieces(threads, kNotCancelled);
             for (int i = 0; i < threads; ++i)
-                set.run_integer_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
+                set.integers.run_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
                                      scratch.data(), pieces.share(i));
             CHECK(found == expected);
         }
@@ -214,7 +214,7 @@ KERNEL_TEST(integers, a_quantised_norm_is_the_norm_quantised) {
     const Bytes expected = quantised(set, normal, s, s.in);
     Bytes found(expected.size(), 0xAA);
     pieces.restart();
-    set.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
+    set.integers.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
                            pieces.share(0));
     CHECK(found == expected);
 }
@@ -270,14 +270,14 @@ KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
     const Bytes panels = packed(set, plain_view(w, s.in), s);
     Bytes tiles = quantised(set, x, s, s.in);
     const std::atomic<bool> cancelled{true};
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integer_gemm_scratch(s.in));
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integers.gemm_scratch(s.in));
     Pieces pieces(1, cancelled);
-    set.run_integer_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
+    set.integers.run_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
                          pieces.share(0));
     CHECK(std::all_of(y.begin(), y.end(), [](float value) { return value == -7.0f; }));
     Bytes untouched(tiles.size(), 0xAA);
     pieces.restart();
-    set.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), pieces.share(0));
+    set.integers.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), pieces.share(0));
     CHECK(untouched == Bytes(tiles.size(), 0xAA));
 }
 

@@ -29,21 +29,26 @@ inline void store_narrow(Narrow* target, const IntVector& whole) {
     std::memcpy(target, &narrow, sizeof(narrow));
 }
 
+// The greatest size of `count` values; infinite or NaN when one of them is.
+inline float largest_size(const float* values, int count) {
+    IntVector magnitudes{};  // as bits: in their order infinity comes after all numbers, and NaN after infinity
+    for (int i = 0; i < count; i += kLanes) {
+        const IntVector bits = (IntVector)load_some(values + i, count - i) & 0x7fffffff;
+        magnitudes = bits > magnitudes ? bits : magnitudes;
+    }
+    const std::int32_t top_bits = greatest_lane(magnitudes);
+    float top;
+    std::memcpy(&top, &top_bits, sizeof(top));
+    return top;
+}
+
 // Calls take(first, kLanes whole numbers from -most to most) over `count` values, a multiple of kBlock, and gives the scale that they are
 // to be multiplied with. A value that is not finite makes the scale so, and the numbers any.
 template <typename Take>
 inline float scaled_integers(const float* values, int count, int most, const Take& take) {
     constexpr float rounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, see exp
     constexpr float smallest = 1e-30f;      // less is nothing; its reciprocal would overflow
-    IntVector magnitudes{};                 // as bits: in their order infinity comes after all numbers, and NaN after infinity
-    for (int i = 0; i < count; i += kLanes) {
-        const IntVector bits = (IntVector)load(values + i) & 0x7fffffff;
-        magnitudes = bits > magnitudes ? bits : magnitudes;
-    }
-    const std::int32_t top_bits = greatest_lane(magnitudes);
-    float top;
-    std::memcpy(&top, &top_bits, sizeof(top));
-    const float factor = static_cast<float>(most), inverse = top > smallest ? factor / top : 0.0f;
+    const float top = largest_size(values, count), factor = static_cast<float>(most), inverse = top > smallest ? factor / top : 0.0f;
     for (int i = 0; i < count; i += kLanes) {
         take(i, (IntVector)(load(values + i) * inverse + rounder) - (IntVector)broadcast(rounder));
     }

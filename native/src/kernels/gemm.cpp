@@ -6,6 +6,7 @@
 #include "kernels/shuffle.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/vector_math.hpp"
+#include "kernels/weight_row.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
@@ -18,15 +19,6 @@ static_assert(kColumns % kPanel == 0, "pieces are whole panels");
 
 int rounded_up(int value, int step) {
     return (value + step - 1) / step * step;
-}
-
-// Values [k0, k0 + depth) of one row of W; decoded into `row` where they are stored as something else than floats.
-const float* weight_row(const MatrixView& w, int index, int k0, int depth, float* row) {
-    const auto* start = static_cast<const std::uint8_t*>(w.data) + static_cast<std::size_t>(index) * w.row_bytes +
-                        static_cast<std::size_t>(k0 / w.block_values) * w.block_bytes;
-    if (w.to_float == nullptr) return reinterpret_cast<const float*>(start);
-    w.to_float(start, row, depth);
-    return row;
 }
 
 // kLanes rows of W become columns of a panel; missing rows are zero.

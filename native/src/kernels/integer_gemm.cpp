@@ -4,6 +4,7 @@
 #include "kernels/functions.hpp"
 #include "kernels/integer_tile.hpp"
 #include "kernels/product_pieces.hpp"
+#include "kernels/weight_row.hpp"
 #include "kernels/widened_weights.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
@@ -79,15 +80,9 @@ void run_pack(const MatrixView& weights, int in, int out, std::uint8_t* panels, 
         std::uint8_t* panel = panels + p * panel_bytes(in);
         for (int column = 0; column < kDotPanel; ++column) {
             const int n = p * kDotPanel + column;
-            const std::uint8_t* row = static_cast<const std::uint8_t*>(weights.data) + n * weights.row_bytes;
-            if (n >= out) {
-                std::fill(scratch, scratch + in, 0.0f);
-            } else if (weights.to_float == nullptr) {
-                std::memcpy(scratch, row, in * sizeof(float));
-            } else {
-                weights.to_float(row, scratch, in);
-            }
-            for (int k = 0; k < in; k += kBlock) pack_block(scratch + k, column, panel + k / kBlock * kBlockBytes);
+            if (n >= out) std::fill(scratch, scratch + in, 0.0f);
+            const float* row = n < out ? weight_row(weights, n, 0, in, scratch) : scratch;
+            for (int k = 0; k < in; k += kBlock) pack_block(row + k, column, panel + k / kBlock * kBlockBytes);
         }
     }
 }

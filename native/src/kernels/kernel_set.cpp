@@ -3,6 +3,8 @@
 #include "depth_anything/error.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -28,7 +30,27 @@ namespace avx512_vnni {
 extern const KernelSet kKernels;
 }
 
+#if DA_HAS_AMX
+namespace avx512_amx {
+extern const KernelSet kKernels;
+}
+#endif
+
 namespace {
+
+// Tile registers, and products of bytes in them: leaf 7, bits 24 and 25 of EDX. The system gives the registers, which are many, to those
+// who ask (Linux: Documentation/arch/x86/xstate.rst).
+[[maybe_unused]] bool has_amx() {
+#if DA_AVX512_LOWERED
+    return true;
+#else
+    constexpr unsigned tiles = 1u << 24, bytes = 1u << 25;
+    constexpr long ask_for_registers = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || (edx & tiles) == 0 || (edx & bytes) == 0) return false;
+    return ::syscall(SYS_arch_prctl, ask_for_registers, tile_data) == 0;
+#endif
+}
 
 // AVX-VNNI is younger than the compilers' own question for it: leaf 7.1, bit 4 of EAX.
 [[maybe_unused]] bool has_avx_vnni() {
@@ -46,6 +68,9 @@ std::vector<const KernelSet*> usable_kernel_sets() {
     const bool has_avx512 = DA_AVX512_LOWERED || (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                                                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
     const bool has_vnni = DA_AVX512_LOWERED || __builtin_cpu_supports("avx512vnni");
+#if DA_HAS_AMX
+    if (has_avx2 && has_avx512 && has_vnni && has_amx()) usable.push_back(&avx512_amx::kKernels);
+#endif
     if (has_avx2 && has_avx512 && has_vnni) usable.push_back(&avx512_vnni::kKernels);
     if (has_avx2 && has_avx512) usable.push_back(&avx512::kKernels);
 #if DA_HAS_AVX2_VNNI

@@ -17,6 +17,18 @@
 
 namespace da::kernels {
 
+// A linear layer whose rows and weights are whole numbers, with what makes them from floats.
+struct LayerKernels {
+    QuantisedBytes* quantised_bytes;
+    RunQuantise* run_quantise;
+    RunQuantisedNorm* run_quantised_norm;
+    PackedBytes* packed_bytes;
+    RunPack* run_pack;
+    IntegerGemmScratch* gemm_scratch;
+    RunIntegerGemm* run_gemm;
+    bool quantised_results;  // run_gemm can quantise what it gives
+};
+
 struct KernelSet {
     const char* name;
     RunGelu* run_gelu;
@@ -36,13 +48,9 @@ struct KernelSet {
     RunInterpolate* run_interpolate;
     bool fast_integers, fast_integer_attention;  // integers, as below, are faster than floats; attention has none where they are not
     int largest_activation, span;                // quantised activations are whole numbers from minus to plus this; a span shares a scale
-    QuantisedBytes* quantised_bytes;
-    RunQuantise* run_quantise;
-    RunQuantisedNorm* run_quantised_norm;
-    PackedBytes* packed_bytes;
-    RunPack* run_pack;
-    IntegerGemmScratch* integer_gemm_scratch;
-    RunIntegerGemm* run_integer_gemm;
+    LayerKernels integers;
+    bool fast_slices;     // floats as whole numbers of 24 bits, see slices.hpp, are faster than as floats; nothing in `slices` where not
+    LayerKernels slices;
     PreparedBytes* integer_prepared_bytes;
     AttentionFloats* integer_attention_scratch;
     RunIntegerPrepare* run_integer_prepare;

@@ -3,6 +3,19 @@
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
+namespace {
+
+#if defined(DA_TILES)
+constexpr bool kFastSlices = true;
+constexpr LayerKernels kSlicedLayers = {sliced_bytes,      run_slice,           run_sliced_norm, sliced_panel_bytes,
+                                  run_slice_weights, sliced_gemm_scratch, run_sliced_gemm, false};
+#else
+constexpr bool kFastSlices = false;
+constexpr LayerKernels kSlicedLayers = {};
+#endif
+
+}  // namespace
+
 extern const KernelSet kKernels;
 const KernelSet kKernels = {
     DA_INSTRUCTION_SET_NAME,
@@ -26,13 +39,9 @@ const KernelSet kKernels = {
     kFastIntegerAttention,
     kLargestActivation,
     kSpan,
-    quantised_bytes,
-    run_quantise,
-    run_quantised_norm,
-    packed_bytes,
-    run_pack,
-    integer_gemm_scratch,
-    run_integer_gemm,
+    {quantised_bytes, run_quantise, run_quantised_norm, packed_bytes, run_pack, integer_gemm_scratch, run_integer_gemm, true},
+    kFastSlices,
+    kSlicedLayers,
     kFastIntegerAttention ? integer_prepared_bytes : nullptr,
     kFastIntegerAttention ? integer_attention_scratch : nullptr,
     kFastIntegerAttention ? run_integer_prepare : nullptr,

@@ -47,8 +47,8 @@ ggml_tensor* integer_attention(Graph& g, const kernels::AttentionTask& task, con
     };
     const double operations = 4.0 * task.tokens * task.tokens * static_cast<double>(channels);
     ggml_tensor* result = part(g, "attention", operations, rows_node(g, source, channels, task.tokens, share(false)));
-    g.quantisers[result] = [=, &g] {
-        return part(g, "attention", operations, quantised_node(g, source, channels, task.tokens, share(true)));
+    g.quantisers[{result, Packing::integers}] = [=, &g] {
+        return part(g, "attention", operations, quantised_node(g, Packing::integers, source, channels, task.tokens, share(true)));
     };
     return result;
 }

@@ -30,8 +30,9 @@ ggml_tensor* rows_node(Graph& g, const Sources& sources, std::int64_t channels, 
     return ggml_view_2d(g.context, spaced, channels, rows, spaced->nb[1], 0);
 }
 
-ggml_tensor* quantised_node(Graph& g, const Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share) {
-    const auto size = static_cast<std::int64_t>(g.kernels.quantised_bytes(static_cast<int>(in), static_cast<int>(rows)));
+ggml_tensor* quantised_node(Graph& g, Packing packing, const Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share) {
+    const kernels::LayerKernels& set = layer_kernels(g.kernels, packing);
+    const auto size = static_cast<std::int64_t>(set.quantised_bytes(static_cast<int>(in), static_cast<int>(rows)));
     return kernel_node(g, sources, {size, 1, 1}, std::move(share), GGML_TYPE_I8);
 }
 

@@ -64,8 +64,8 @@ ggml_tensor* kernel_node(Graph& g, const Sources& sources, std::array<std::int64
 // same few lines of the cache, so those are put a little further apart.
 ggml_tensor* rows_node(Graph& g, const Sources& sources, std::int64_t channels, std::int64_t rows, KernelShare share);
 
-// A node of quantised rows of `in` values.
-ggml_tensor* quantised_node(Graph& g, const Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share);
+// A node of rows of `in` values as the products of layers packed so read them.
+ggml_tensor* quantised_node(Graph& g, Packing packing, const Sources& sources, std::int64_t in, std::int64_t rows, KernelShare share);
 
 // Says which part of the network the node is that was made last, and how many operations it has.
 ggml_tensor* part(Graph& g, const char* name, double operations, ggml_tensor* node);

@@ -13,15 +13,16 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
              rows_node(g, sources, x->ne[0], x->ne[1], [=, &set = g.kernels](const ggml_tensor* node, float*, kernels::Share work) {
                  set.run_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), rows_target(node), work);
              }));
-    if (task.channels % kernels::kBlock != 0) return result;
-    g.quantisers[result] = [=, &g] {
-        g.scratch.reserve(task.channels);
-        return quantised_node(g, sources, task.channels, x->ne[1],
-                              [=, &set = g.kernels](const ggml_tensor* node, float* scratch, kernels::Share work) {
-                                  set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]),
-                                                         bytes(node), scratch, work);
-                              });
-    };
+    for (const Packing packing : {Packing::integers, Packing::slices}) {
+        g.quantisers[{result, packing}] = [=, &g] {
+            g.scratch.reserve(task.channels);
+            return quantised_node(g, packing, sources, task.channels, x->ne[1],
+                                  [=, &set = layer_kernels(g.kernels, packing)](const ggml_tensor* node, float* scratch, kernels::Share work) {
+                                      set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]),
+                                                             bytes(node), scratch, work);
+                                  });
+        };
+    }
     return result;
 }
 
