@@ -16,8 +16,8 @@ constexpr std::size_t kCacheLine = 64;
 
 std::size_t room_for(const ggml_tensor* matrix, Packing packing, const kernels::KernelSet& kernels) {
     const int in = static_cast<int>(matrix->ne[0]), out = static_cast<int>(matrix->ne[1]);
-    const std::size_t bytes =
-        packing == Packing::floats ? kernels.arranged_gemm_floats(in, out) * sizeof(float) : layer_kernels(kernels, packing).packed_bytes(in, out);
+    const std::size_t bytes = packing == Packing::floats ? kernels.arranged_gemm_floats(in, out) * sizeof(float)
+                                                         : layer_kernels(kernels, packing).packed_bytes(in, out);
     return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 

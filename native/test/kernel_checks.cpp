@@ -115,15 +115,50 @@ Floats run_layer(const KernelSet& set, const MatrixView& weights, const Layer& s
     return y;
 }
 
-void check_layer(const KernelSet& set, const Layer& s) {
+// The same in whole numbers of 24 bits, where the set has them.
+static Floats run_sliced_layer(const KernelSet& set, const MatrixView& weights, const Layer& s, const Floats& x, std::ptrdiff_t stride,
+                               bool gelu, const GemmOperands& operands, int threads) {
+    return SlicedLayer(set, weights, s).run(x, stride, gelu, operands, threads);
+}
+
+SlicedLayer::SlicedLayer(const KernelSet& kernels, const MatrixView& weights, const Layer& layer)
+    : set(kernels), shape(layer), panels(set.slices.packed_bytes(shape.in, shape.out), 0xAA) {
+    Floats row(shape.in);
+    Pieces pieces(1, kNotCancelled);
+    set.slices.run_pack(weights, shape.in, shape.out, panels.data(), row.data(), pieces.share(0));
+}
+
+std::vector<std::uint8_t> SlicedLayer::slices(const Floats& x, std::ptrdiff_t stride) const {
+    std::vector<std::uint8_t> tiles(set.slices.quantised_bytes(shape.in, shape.rows), 0xAA);
+    Pieces pieces(1, kNotCancelled);
+    set.slices.run_quantise({x.data(), shape.rows, stride}, shape.in, tiles.data(), pieces.share(0));
+    return tiles;
+}
+
+Floats SlicedLayer::run(const Floats& x, std::ptrdiff_t stride, bool gelu, const GemmOperands& operands, int threads) const {
+    Floats y(static_cast<std::size_t>(shape.rows) * shape.out, -1e9f);
+    const std::vector<std::uint8_t> tiles = slices(x, stride);
+    da::ThreadPool pool(threads);
+    Pieces pieces(threads, kNotCancelled);
+    pool.run([&](int thread) {
+        Floats scratch(set.slices.gemm_scratch(shape.in));
+        set.slices.run_gemm({panels.data(), shape.in, shape.out, gelu}, {tiles.data(), shape.rows}, operands, {y.data(), nullptr},
+                            scratch.data(), pieces.share(thread));
+    });
+    return y;
+}
+
+using RunLayer = Floats(const KernelSet&, const MatrixView&, const Layer&, const Floats&, std::ptrdiff_t, bool, const GemmOperands&, int);
+
+static void check_layer_by(RunLayer* run, const KernelSet& set, const Layer& s) {
     const std::ptrdiff_t stride = s.in + 5;  // rows of a larger tensor
     const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1),
                  w = random_values(static_cast<std::size_t>(s.in) * s.out, 2);
     const Floats bias = random_values(s.out, 3), scale = random_values(s.out, 4),
                  residual = random_values(static_cast<std::size_t>(s.rows) * s.out, 5);
     const MatrixView weights{w.data(), s.in * sizeof(float), 1, sizeof(float), nullptr};
-    const Floats plain = run_layer(set, weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
-    const Floats full = run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
+    const Floats plain = run(set, weights, s, x, stride, false, {nullptr, nullptr, nullptr}, 1);
+    const Floats full = run(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, 1);
     for (int r = 0; r < s.rows; ++r) {
         for (int n = 0; n < s.out; ++n) {
             double product = 0;
@@ -134,8 +169,35 @@ void check_layer(const KernelSet& set, const Layer& s) {
         }
     }
     for (const int threads : {2, 3, 7}) {
-        CHECK(run_layer(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
+        CHECK(run(set, weights, s, x, stride, true, {bias.data(), scale.data(), residual.data()}, threads) == full);
     }
+}
+
+void check_layer(const KernelSet& set, const Layer& s) {
+    check_layer_by(run_layer, set, s);
+    if (set.fast_slices) check_layer_by(run_sliced_layer, set, s);
+}
+
+Floats sliced_attention(const KernelSet& set, const naive::Attention& c, int threads) {
+    const AttentionKernels& kernels = set.sliced_attention;
+    std::vector<std::uint8_t> prepared(kernels.prepared_bytes(c.task()), 0xAA);
+    Floats found(static_cast<std::size_t>(c.tokens) * c.width(), -1e9f);
+    da::ThreadPool pool(threads);
+    Pieces pieces(threads, kNotCancelled);
+    const auto run = [&](const auto& kernel) {
+        pieces.restart();
+        pool.run([&](int thread) {
+            Floats scratch(kernels.scratch(c.task()));
+            kernel(scratch.data(), pieces.share(thread));
+        });
+    };
+    run([&](float* scratch, Share work) {
+        kernels.run_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), prepared.data(), scratch, work);
+    });
+    run([&](float* scratch, Share work) {
+        kernels.run_attention(c.task(), prepared.data(), {{found.data(), c.width()}, nullptr}, scratch, work);
+    });
+    return found;
 }
 
 void check_attention(const KernelSet& set, const naive::Attention& c) {
@@ -147,6 +209,10 @@ void check_attention(const KernelSet& set, const naive::Attention& c) {
     pieces.restart();
     set.run_attention(task, prepared.data(), {found.data(), c.width()}, scratch.data(), pieces.share(0));
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-5);
+    if (!set.fast_slices) return;
+    const Floats sliced = sliced_attention(set, c, 1);
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(sliced[i] - expected[i]) < 2e-5);
+    for (const int threads : {2, 3, 7}) CHECK(sliced_attention(set, c, threads) == sliced);
 }
 
 }  // namespace kernel_checks

@@ -42,7 +42,20 @@ struct Layer {
 Floats run_layer(const KernelSet& set, const da::kernels::MatrixView& weights, const Layer& layer, const Floats& x, std::ptrdiff_t stride,
                  bool gelu, const da::kernels::GemmOperands& operands, int threads);
 
-// Also that the result does not depend on the number of threads.
+// A layer in whole numbers of 24 bits, for sets that have them. In memory without a byte to spare.
+struct SlicedLayer {
+    const KernelSet& set;
+    Layer shape;
+    std::vector<std::uint8_t> panels;
+
+    SlicedLayer(const KernelSet& kernels, const da::kernels::MatrixView& weights, const Layer& layer);
+    std::vector<std::uint8_t> slices(const Floats& x, std::ptrdiff_t stride) const;
+    Floats run(const Floats& x, std::ptrdiff_t stride, bool gelu, const da::kernels::GemmOperands& operands, int threads) const;
+};
+
+Floats sliced_attention(const KernelSet& set, const naive::Attention& attention, int threads);
+
+// In floats, and in whole numbers of 24 bits where the set has them. Also that the result does not depend on the number of threads.
 void check_layer(const KernelSet& set, const Layer& layer);
 
 void check_attention(const KernelSet& set, const naive::Attention& attention);

@@ -81,7 +81,7 @@ Floats run_layer(const KernelSet& set, const Bytes& panels, const Bytes& x, cons
     Pieces pieces(threads, kNotCancelled);
     for (int i = 0; i < threads; ++i)
         set.integers.run_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
-                             pieces.share(i));
+                              pieces.share(i));
     return y;
 }
 
@@ -197,7 +197,7 @@ KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
             Pieces pieces(threads, kNotCancelled);
             for (int i = 0; i < threads; ++i)
                 set.integers.run_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
-                                     scratch.data(), pieces.share(i));
+                                      scratch.data(), pieces.share(i));
             CHECK(found == expected);
         }
     }
@@ -215,7 +215,7 @@ KERNEL_TEST(integers, a_quantised_norm_is_the_norm_quantised) {
     Bytes found(expected.size(), 0xAA);
     pieces.restart();
     set.integers.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
-                           pieces.share(0));
+                                    pieces.share(0));
     CHECK(found == expected);
 }
 
@@ -273,7 +273,7 @@ KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
     Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integers.gemm_scratch(s.in));
     Pieces pieces(1, cancelled);
     set.integers.run_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
-                         pieces.share(0));
+                          pieces.share(0));
     CHECK(std::all_of(y.begin(), y.end(), [](float value) { return value == -7.0f; }));
     Bytes untouched(tiles.size(), 0xAA);
     pieces.restart();
@@ -288,15 +288,16 @@ struct Prepared {
     Floats scratch;
 
     Prepared(const KernelSet& set, const naive::Attention& c)
-        : bytes(set.integer_prepared_bytes(c.task()), 0xAA), scratch(set.integer_attention_scratch(c.task())) {
+        : bytes(set.integer_attention.prepared_bytes(c.task()), 0xAA), scratch(set.integer_attention.scratch(c.task())) {
         Pieces pieces(1, kNotCancelled);
-        set.run_integer_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(), pieces.share(0));
+        set.integer_attention.run_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(),
+                                          pieces.share(0));
     }
 
     Floats attend(const KernelSet& set, const naive::Attention& c) {
         Floats found(static_cast<std::size_t>(c.tokens) * c.width(), -1e9f);
         Pieces pieces(1, kNotCancelled);
-        set.run_integer_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), pieces.share(0));
+        set.integer_attention.run_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), pieces.share(0));
         return found;
     }
 };
@@ -326,7 +327,8 @@ KERNEL_TEST(integers, a_quantised_attention_is_the_attention_quantised) {
     const Bytes expected = quantised(set, prepared.attend(set, c), {c.width(), 0, c.tokens}, c.width());
     Bytes found(expected.size(), 0xAA);
     Pieces pieces(1, kNotCancelled);
-    set.run_integer_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(), pieces.share(0));
+    set.integer_attention.run_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(),
+                                        pieces.share(0));
     CHECK(found == expected);
 }
 
@@ -343,10 +345,10 @@ KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
 KERNEL_TEST(integers, room_for_attention_grows_with_the_tokens_beyond_32_bits) {
     if (!set.fast_integer_attention) return;
     AttentionTask task{3, 64, 1 << 20, 0.0f};
-    const std::size_t bytes = set.integer_prepared_bytes(task);
+    const std::size_t bytes = set.integer_attention.prepared_bytes(task);
     for (const int factor : {16, 32}) {
         task.tokens = factor << 20;
-        const double found = static_cast<double>(set.integer_prepared_bytes(task)) / static_cast<double>(bytes);
+        const double found = static_cast<double>(set.integer_attention.prepared_bytes(task)) / static_cast<double>(bytes);
         CHECK(found > 0.999 * factor && found < 1.001 * factor);
     }
 }

@@ -29,6 +29,15 @@ struct LayerKernels {
     bool quantised_results;  // run_gemm can quantise what it gives
 };
 
+// Attention whose both products are of whole numbers.
+struct AttentionKernels {
+    PreparedBytes* prepared_bytes;
+    AttentionFloats* scratch;
+    RunIntegerPrepare* run_prepare;
+    RunIntegerAttention* run_attention;
+    bool quantised_results;
+};
+
 struct KernelSet {
     const char* name;
     RunGelu* run_gelu;
@@ -49,12 +58,9 @@ struct KernelSet {
     bool fast_integers, fast_integer_attention;  // integers, as below, are faster than floats; attention has none where they are not
     int largest_activation, span;                // quantised activations are whole numbers from minus to plus this; a span shares a scale
     LayerKernels integers;
-    bool fast_slices;     // floats as whole numbers of 24 bits, see slices.hpp, are faster than as floats; nothing in `slices` where not
+    bool fast_slices;  // floats as whole numbers of 24 bits, see slices.hpp, are faster than as floats; nothing in `slices` where not
     LayerKernels slices;
-    PreparedBytes* integer_prepared_bytes;
-    AttentionFloats* integer_attention_scratch;
-    RunIntegerPrepare* run_integer_prepare;
-    RunIntegerAttention* run_integer_attention;
+    AttentionKernels integer_attention, sliced_attention;
 };
 
 // Those of this build that this processor can run, the best one first.

@@ -1,7 +1,6 @@
-#include "kernels/norm_rows.hpp"
-
 #include "kernels/block.hpp"
 #include "kernels/functions.hpp"
+#include "kernels/norm_rows.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 

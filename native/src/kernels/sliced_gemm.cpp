@@ -5,67 +5,16 @@
 #include "kernels/functions.hpp"
 #include "kernels/norm_rows.hpp"
 #include "kernels/product_pieces.hpp"
-#include "kernels/slices.hpp"
+#include "kernels/sliced_tile.hpp"
 #include "kernels/weight_row.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-constexpr int kColumns = 128;               // of a piece; their weights stay in the second cache with a span of values each
-constexpr int kRowTiles = 144 / kAmxSide;  // of a piece, about
+constexpr int kColumns = 128;                // of a piece; their weights stay in the second cache with a span of values each
+constexpr int kRowTiles = 144 / kAmxSide;    // of a piece, about
 constexpr int kRowsPerPiece = 2 * kAmxSide;  // that are sliced at a time
-constexpr int kLevels = 4;                  // sums of products of slices, each 256 times as much as the next one
-
-// Sums of a tile, [level][row][column].
-struct alignas(64) LevelSums {
-    std::int32_t values[kLevels][kAmxSums];
-};
-
-int tiles_of_16(int count) {
-    return (count + kAmxSide - 1) / kAmxSide;
-}
-
-// Row `number` of rows of `in` values.
-void slice_row(const float* values, int in, int number, std::uint8_t* tiles) {
-    const int row = number % kAmxSide, span_length = sliced_span(in);
-    std::uint8_t* span = tiles + number / kAmxSide * sliced_bytes_of_16(in);
-    for (int first = 0; first < in; first += span_length) {
-        const int count = std::min(span_length, in - first);
-        std::uint8_t* steps = span + kSlicedScales;
-        const float scale = sliced_values(values + first, count, [&](int k, const SlicedLanes& lanes) {
-            std::uint8_t* place = steps + k / kAmxDepth * kSlicedStep + row * kAmxDepth + k % kAmxDepth;
-            for (int s = 0; s < kSlices; ++s) std::memcpy(place + s * kAmxBytes, &lanes.slices[s], sizeof(Digits));
-        });
-        std::memcpy(span + row * sizeof(float), &scale, sizeof(scale));
-        span = steps + steps_of(count) * kSlicedStep;
-    }
-}
-
-// Column `column` of a panel; what is missing to a whole step is zero.
-void slice_column(const float* values, int in, int column, std::uint8_t* panel) {
-    const int span_length = sliced_span(in);
-    for (int first = 0; first < in; first += span_length) {
-        const int count = std::min(span_length, in - first);
-        std::uint8_t* steps = panel + kSlicedScales;
-        const auto put = [&](int k, const SlicedLanes& lanes) {
-            std::uint8_t* place =
-                steps + k / kAmxDepth * kSlicedStep + k % kAmxDepth / kAmxGroup * kAmxDepth + column * kAmxGroup;
-            for (int s = 0; s < kSlices; ++s) {
-                std::uint8_t digits[kLanes];
-                std::memcpy(digits, &lanes.slices[s], sizeof(digits));
-                for (int g = 0; g < kLanes / kAmxGroup; ++g)
-                    std::memcpy(place + s * kAmxBytes + g * kAmxDepth, digits + g * kAmxGroup, kAmxGroup);
-            }
-        };
-        const float scale = sliced_values(values + first, count, put);
-        const int padded = steps_of(count) * kAmxDepth;
-        for (int k = (count + kLanes - 1) / kLanes * kLanes; k < padded; k += kLanes) put(k, SlicedLanes{});
-        std::memcpy(panel + column * sizeof(float), &scale, sizeof(scale));
-        panel = steps + steps_of(count) * kSlicedStep;
-    }
-}
-
 // Tiles of one product whose sums wait to be finished: that is done while the next ones are summed up, in other units of the processor.
 struct Finish {
     const IntegerTask& task;
@@ -82,55 +31,16 @@ struct Finish {
         const auto scales = value_at<Vector>(column_scales);
         for (int r = from; r < std::min(to, rows); ++r) {
             const std::size_t at = static_cast<std::size_t>(row + r) * task.out + column;
-            Vector value = joined(r) * scales * value_at<float>(row_scales + r * sizeof(float));
+            Vector value = joined(*sums, r) * scales * value_at<float>(row_scales + r * sizeof(float));
             if (!begins) value += load_some(y + at, count);
             if (ends) value = finished(task.gelu, operands, value, column, at, count);
             store_some(y + at, value, count);
         }
     }
-
-    // A row of the sums as floats, without the scales.
-    Vector joined(int r) const {
-        Vector total{};
-        for (int level = 0; level < kLevels; ++level) {
-            IntVector lanes;
-            std::memcpy(&lanes, sums->values[level] + r * kAmxSide, sizeof(lanes));
-            total = total * 256.0f + __builtin_convertvector(lanes, Vector);
-        }
-        return total * 256.0f;
-    }
 };
 
-// The products of one span: all but that of both l, which is less than what rounding the factors costs. before: what waits, see Finish.
-void multiply_span(AmxTiles& tiles, int steps, const std::uint8_t* rows, const std::uint8_t* columns, LevelSums& sums, const Finish& before) {
-    tiles.clear<0>();
-    tiles.clear<1>();
-    tiles.clear<2>();
-    tiles.clear<3>();
-    for (int i = 0; i < steps; ++i, rows += kSlicedStep, columns += kSlicedStep) {
-        tiles.load<4>(rows);
-        tiles.load<7>(columns);
-        tiles.multiply<0, 4, 7>();  // h h
-        tiles.load<5>(rows + kAmxBytes);
-        tiles.multiply<1, 5, 7>();  // m h
-        tiles.load<6>(rows + 2 * kAmxBytes);
-        tiles.multiply<2, 6, 7>();  // l h
-        tiles.load<7>(columns + kAmxBytes);
-        tiles.multiply<1, 4, 7>();  // h m
-        tiles.multiply<2, 5, 7>();  // m m
-        tiles.multiply<3, 6, 7>();  // l m
-        tiles.load<7>(columns + 2 * kAmxBytes);
-        tiles.multiply<2, 4, 7>();  // h l
-        tiles.multiply<3, 5, 7>();  // m l
-        before(kAmxSide * i / steps, kAmxSide * (i + 1) / steps);
-    }
-    tiles.store<0>(sums.values[0]);
-    tiles.store<1>(sums.values[1]);
-    tiles.store<2>(sums.values[2]);
-    tiles.store<3>(sums.values[3]);
-}
-
-void run_piece(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, float* y, const ProductPiece& piece, AmxTiles& tiles) {
+void run_piece(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, float* y, const ProductPiece& piece,
+               AmxTiles& tiles) {
     const int span_length = sliced_span(task.in);
     const std::size_t bytes_of_16 = sliced_bytes_of_16(task.in);
     LevelSums sums[2];
@@ -200,8 +110,8 @@ void run_slice_weights(const MatrixView& weights, int in, int out, std::uint8_t*
     }
 }
 
-void run_sliced_gemm(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result, float* /*scratch*/,
-                     Share work) {
+void run_sliced_gemm(const IntegerTask& task, QuantisedView x, const GemmOperands& operands, const IntegerResult& result,
+                     float* /*scratch*/, Share work) {
     AmxTiles tiles;
     const ProductPieces pieces(x.rows, task.out, kColumns, kAmxSide, kRowTiles, work.threads());
     for (int i = work.next(pieces.count()); i < pieces.count(); i = work.next(pieces.count()))

@@ -7,16 +7,17 @@
 
 #include <algorithm>
 
-#include "kernels/block.hpp"
 #include "kernels/amx_tiles.hpp"
+#include "kernels/block.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
-constexpr int kSlices = 3;                        // h, m, l
+constexpr int kSlices = 3;                          // h, m, l
 constexpr int kLargestSliced = 127 * 0x010101 - 1;  // three digits of 127, and room for rounding
-constexpr int kLongestSpan = 12 * kAmxDepth;     // sums of its products fit 32 bits, and those of h are exact as floats; 36 KiB for a tile
-constexpr std::size_t kSlicedStep = kSlices * kAmxBytes;                   // kAmxDepth values of 16 rows or columns: their h, m, and l
-constexpr std::size_t kSlicedScales = kAmxSide * sizeof(float);            // of a span
+constexpr int kLongestSpan = 12 * kAmxDepth;  // sums of its products fit 32 bits, and those of h are exact as floats; 36 KiB for a tile
+constexpr float kSmallestSliced = 1e-30f;     // less is nothing; its reciprocal would overflow
+constexpr std::size_t kSlicedStep = kSlices * kAmxBytes;         // kAmxDepth values of 16 rows or columns: their h, m, and l
+constexpr std::size_t kSlicedScales = kAmxSide * sizeof(float);  // of a span
 static_assert(kAmxSide == kLanes, "a row of sums is a register");
 
 // A layer's inputs in spans of the same length; the last one may be shorter.
@@ -41,11 +42,16 @@ struct SlicedLanes {
     Digits slices[kSlices];  // h, m, l
 };
 
-// Scaled values, at most kLargestSliced in size, cut into slices.
-inline SlicedLanes sliced(const Vector& values) {
+// Scaled values, at most kLargestSliced in size, as digits in bytes: l, m and h from the lowest one on.
+inline IntVector digits_of(const Vector& values) {
     constexpr std::int32_t halves = 0x808080;  // added to all digits, so that none is negative, and taken off each of them
     const Vector half = (Vector)(((IntVector)values & INT32_MIN) | (IntVector)broadcast(0.5f));
-    const IntVector digits = (__builtin_convertvector(values + half, IntVector) + halves) ^ halves;
+    return (__builtin_convertvector(values + half, IntVector) + halves) ^ halves;
+}
+
+// The same cut into slices.
+inline SlicedLanes sliced(const Vector& values) {
+    const IntVector digits = digits_of(values);
     return {{__builtin_convertvector(digits >> 16, Digits), __builtin_convertvector(digits >> 8, Digits),
              __builtin_convertvector(digits, Digits)}};
 }
@@ -54,8 +60,7 @@ inline SlicedLanes sliced(const Vector& values) {
 // slices any.
 template <typename Take>
 inline float sliced_values(const float* values, int count, const Take& take) {
-    constexpr float smallest = 1e-30f;  // less is nothing; its reciprocal would overflow
-    const float top = largest_size(values, count), inverse = top > smallest ? kLargestSliced / top : 0.0f;
+    const float top = largest_size(values, count), inverse = top > kSmallestSliced ? kLargestSliced / top : 0.0f;
     for (int i = 0; i < count; i += kLanes) take(i, sliced(load_some(values + i, count - i) * inverse));
     return top * (1.0f / kLargestSliced);
 }

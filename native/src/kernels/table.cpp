@@ -5,13 +5,19 @@ namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
+constexpr AttentionKernels kIntegerAttention = kFastIntegerAttention ? AttentionKernels{integer_prepared_bytes, integer_attention_scratch,
+                                                                                        run_integer_prepare, run_integer_attention, true}
+                                                                     : AttentionKernels{};
 #if defined(DA_TILES)
 constexpr bool kFastSlices = true;
 constexpr LayerKernels kSlicedLayers = {sliced_bytes,      run_slice,           run_sliced_norm, sliced_panel_bytes,
-                                  run_slice_weights, sliced_gemm_scratch, run_sliced_gemm, false};
+                                        run_slice_weights, sliced_gemm_scratch, run_sliced_gemm, false};
+constexpr AttentionKernels kSlicedAttention = {sliced_prepared_bytes, sliced_attention_scratch, run_sliced_prepare, run_sliced_attention,
+                                               false};
 #else
 constexpr bool kFastSlices = false;
 constexpr LayerKernels kSlicedLayers = {};
+constexpr AttentionKernels kSlicedAttention = {};
 #endif
 
 }  // namespace
@@ -42,10 +48,8 @@ const KernelSet kKernels = {
     {quantised_bytes, run_quantise, run_quantised_norm, packed_bytes, run_pack, integer_gemm_scratch, run_integer_gemm, true},
     kFastSlices,
     kSlicedLayers,
-    kFastIntegerAttention ? integer_prepared_bytes : nullptr,
-    kFastIntegerAttention ? integer_attention_scratch : nullptr,
-    kFastIntegerAttention ? run_integer_prepare : nullptr,
-    kFastIntegerAttention ? run_integer_attention : nullptr,
+    kIntegerAttention,
+    kSlicedAttention,
 };
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

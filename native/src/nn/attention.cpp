@@ -28,28 +28,32 @@ struct HeadSources {
     }
 };
 
-ggml_tensor* integer_attention(Graph& g, const kernels::AttentionTask& task, const HeadSources& heads) {
-    g.scratch.reserve(g.kernels.integer_attention_scratch(task));
+// In whole numbers, as the layers beside it are packed.
+ggml_tensor* integer_attention(Graph& g, Packing packing, const kernels::AttentionTask& task, const HeadSources& heads) {
+    const kernels::AttentionKernels& set = packing == Packing::slices ? g.kernels.sliced_attention : g.kernels.integer_attention;
+    g.scratch.reserve(set.scratch(task));
     ggml_tensor* prepared = kernel_node(
-        g, heads.all, {static_cast<std::int64_t>(g.kernels.integer_prepared_bytes(task)), 1, 1},
-        [=, &set = g.kernels](const ggml_tensor* result, float* scratch, kernels::Share work) {
-            set.run_integer_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result), heads.rope(result),
-                                    bytes(result), scratch, work);
+        g, heads.all, {static_cast<std::int64_t>(set.prepared_bytes(task)), 1, 1},
+        [=, &set](const ggml_tensor* result, float* scratch, kernels::Share work) {
+            set.run_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result), heads.rope(result), bytes(result),
+                            scratch, work);
         },
         GGML_TYPE_I8);
     const Sources source({prepared});
     const std::int64_t channels = static_cast<std::int64_t>(task.heads) * task.head_dim;
-    const auto share = [=, &set = g.kernels](bool quantised_result) -> KernelShare {
+    const auto share = [=, &set](bool quantised_result) -> KernelShare {
         return [=, &set](const ggml_tensor* result, float* scratch, kernels::Share work) {
             const kernels::AttentionResult to{rows_target(result), quantised_result ? bytes(result) : nullptr};
-            set.run_integer_attention(task, bytes(result->src[0]), to, scratch, work);
+            set.run_attention(task, bytes(result->src[0]), to, scratch, work);
         };
     };
     const double operations = 4.0 * task.tokens * task.tokens * static_cast<double>(channels);
     ggml_tensor* result = part(g, "attention", operations, rows_node(g, source, channels, task.tokens, share(false)));
-    g.quantisers[{result, Packing::integers}] = [=, &g] {
-        return part(g, "attention", operations, quantised_node(g, Packing::integers, source, channels, task.tokens, share(true)));
-    };
+    if (set.quantised_results) {
+        g.quantisers[{result, packing}] = [=, &g] {
+            return part(g, "attention", operations, quantised_node(g, packing, source, channels, task.tokens, share(true)));
+        };
+    }
     return result;
 }
 
@@ -62,7 +66,8 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
                                       options.norm_eps};
     const HeadSources heads(g, qkv, options);
     const bool integers = g.weights.has_integers() && g.kernels.fast_integer_attention && task.head_dim % kernels::kBlock == 0;
-    if (integers) return integer_attention(g, task, heads);
+    if (integers) return integer_attention(g, Packing::integers, task, heads);
+    if (g.weights.has_slices()) return integer_attention(g, Packing::slices, task, heads);
     ggml_tensor* prepared = kernel_node(g, heads.all, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
                                         [=, &set = g.kernels](const ggml_tensor* result, float*, kernels::Share work) {
                                             set.run_prepare(task, qkv_view(result->src[0]), heads.q_norm(result), heads.k_norm(result),

@@ -16,11 +16,12 @@ ggml_tensor* layer_norm(Graph& g, ggml_tensor* x, const std::string& path, float
     for (const Packing packing : {Packing::integers, Packing::slices}) {
         g.quantisers[{result, packing}] = [=, &g] {
             g.scratch.reserve(task.channels);
-            return quantised_node(g, packing, sources, task.channels, x->ne[1],
-                                  [=, &set = layer_kernels(g.kernels, packing)](const ggml_tensor* node, float* scratch, kernels::Share work) {
-                                      set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]),
-                                                             bytes(node), scratch, work);
-                                  });
+            return quantised_node(
+                g, packing, sources, task.channels, x->ne[1],
+                [=, &set = layer_kernels(g.kernels, packing)](const ggml_tensor* node, float* scratch, kernels::Share work) {
+                    set.run_quantised_norm(task, rows_view(node->src[0]), floats(node->src[1]), floats(node->src[2]), bytes(node), scratch,
+                                           work);
+                });
         };
     }
     return result;

@@ -15,7 +15,8 @@ ggml_tensor* quantise_pass(Graph& g, ggml_tensor* x, Packing packing) {
                           });
 }
 
-// The rows of x as whole numbers: by the kernel that makes x where it can, and then x itself is not computed unless something else needs it.
+// The rows of x as whole numbers: by the kernel that makes x where it can, and then x itself is not computed unless something else needs
+// it.
 ggml_tensor* quantised(Graph& g, ggml_tensor* x, Packing packing) {
     const auto found = g.quantisers.find({x, packing});
     ggml_tensor* rows = found != g.quantisers.end() ? found->second() : quantise_pass(g, x, packing);

@@ -1,0 +1,240 @@
+// The attention of integer_attention.hpp with both of its products in whole numbers of 24 bits, see slices.hpp.
+#include <algorithm>
+
+#include "kernels/functions.hpp"
+#include "kernels/head_rows.hpp"
+#include "kernels/sliced_tile.hpp"
+
+namespace da::kernels::DA_INSTRUCTION_SET {
+
+namespace {
+
+// Where the parts of one head lie: queries as rows, keys as columns, and values as columns of the second product, which has a column for
+// each channel, and adds up tokens.
+struct Layout {
+    std::size_t keys, values, bytes;
+
+    explicit Layout(const AttentionTask& task)
+        : keys(tiles_of_16(task.tokens) * sliced_bytes_of_16(task.head_dim)),
+          values(2 * keys),
+          bytes(values + tiles_of_16(task.head_dim) * sliced_bytes_of_16(task.tokens)) {}
+};
+
+// Scores of a query, with zeros for tokens that are not there.
+int padded_tokens(const AttentionTask& task) {
+    return tiles_of_16(task.tokens) * kAmxSide;
+}
+
+// A span of 16 columns, whose values at one depth are the lanes of value(depth). The digits of four depths become a row of a tile.
+template <typename Value>
+void slice_columns(int count, std::uint8_t* span, const Value& value) {
+    IntVector tops{};  // as bits, see largest_size
+    for (int k = 0; k < count; ++k) {
+        const IntVector bits = (IntVector)value(k) & 0x7fffffff;
+        tops = bits > tops ? bits : tops;
+    }
+    const auto top = (Vector)tops;
+    const Vector inverse = top > kSmallestSliced ? static_cast<float>(kLargestSliced) / top : Vector{};
+    store(reinterpret_cast<float*>(span), top * (1.0f / kLargestSliced));
+    span += kSlicedScales;
+    for (int k = 0; k < steps_of(count) * kAmxDepth; k += kAmxGroup) {
+        IntVector digits[kAmxGroup];
+        for (int i = 0; i < kAmxGroup; ++i) digits[i] = k + i < count ? digits_of(value(k + i) * inverse) : IntVector{};
+        std::uint8_t* place = span + k / kAmxDepth * kSlicedStep + k % kAmxDepth / kAmxGroup * kAmxDepth;
+        for (int s = 0; s < kSlices; ++s) {
+            IntVector group{};
+            for (int i = 0; i < kAmxGroup; ++i) group |= (digits[i] >> (8 * (kSlices - 1 - s)) & 0xff) << (8 * i);
+            std::memcpy(place + s * kAmxBytes, &group, sizeof(group));
+        }
+    }
+}
+
+// Queries and keys of 16 tokens; keys of tokens that are not there are zeros.
+void prepare_tokens(const AttentionTask& task, const HeadRows& queries, const HeadRows& keys, int first, const Layout& layout,
+                    std::uint8_t* prepared) {
+    const int count = std::min(kAmxSide, task.tokens - first);
+    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
+    float rows[kAmxSide * kLargestHead], columns[kLargestHead * kAmxSide];
+    prepare_rows(task, queries, first, count, rows);
+    for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
+    for (int r = 0; r < count; ++r) slice_row(rows + r * task.head_dim, task.head_dim, first + r, prepared);
+    prepare_rows(task, keys, first, count, rows);
+    std::fill(rows + count * task.head_dim, rows + kAmxSide * task.head_dim, 0.0f);
+    for (int d = 0; d < task.head_dim; d += kLanes) {
+        Vector square[kLanes];
+        for (int r = 0; r < kLanes; ++r) square[r] = load(rows + r * task.head_dim + d);
+        transpose(square);
+        for (int r = 0; r < kLanes; ++r) store(columns + (d + r) * kLanes, square[r]);
+    }
+    slice_columns(task.head_dim, prepared + layout.keys + first / kAmxSide * sliced_bytes_of_16(task.head_dim),
+                  [&](int d) { return load(columns + d * kLanes); });
+}
+
+// The values of a span of tokens, 16 channels at a time.
+void prepare_values(const AttentionTask& task, QkvView qkv, int head, int first, std::uint8_t* values) {
+    const int span_length = sliced_span(task.tokens), count = std::min(span_length, task.tokens - first);
+    const std::size_t start = first / span_length * (kSlicedScales + steps_of(span_length) * kSlicedStep);
+    for (int d = 0; d < task.head_dim; d += kAmxSide) {
+        const float* source = qkv.values + first * qkv.stride + (2 * task.heads + head) * task.head_dim + d;
+        slice_columns(count, values + d / kAmxSide * sliced_bytes_of_16(task.tokens) + start,
+                      [&](int t) { return load(source + t * qkv.stride); });
+    }
+}
+
+// Sums that wait to be made rows of floats: times the scales of their columns and the factors of their rows.
+struct ToRows {
+    const LevelSums* sums = nullptr;
+    const std::uint8_t *column_scales = nullptr, *row_factors = nullptr;
+    RowsTarget target{nullptr, 0};
+    int rows = 0;
+    bool begins = true;  // else they are added to what is there
+
+    void operator()(int from, int to) const {
+        const ToRows self = *this;  // what is stored below might be what this points to
+        const auto scales = self.rows > 0 ? value_at<Vector>(self.column_scales) : Vector{};
+        for (int r = from; r < std::min(to, self.rows); ++r) {
+            float* place = self.target.values + r * self.target.stride;
+            const Vector value = joined(*self.sums, r) * scales * value_at<float>(self.row_factors + r * sizeof(float));
+            store(place, self.begins ? value : load(place) + value);
+        }
+    }
+};
+
+// Products one after the other, each finished during the next one.
+class Products {
+  public:
+    void add(AmxTiles& tiles, int steps, const std::uint8_t* rows, const std::uint8_t* columns, const ToRows& finish) {
+        LevelSums& sums = sums_[turn_];
+        multiply_span(tiles, steps, rows, columns, sums, waiting_);
+        waiting_ = finish;
+        waiting_.sums = &sums;
+        turn_ = 1 - turn_;
+    }
+
+    void finish() {
+        waiting_(0, kAmxSide);
+        waiting_ = {};
+    }
+
+  private:
+    LevelSums sums_[2];
+    int turn_ = 0;
+    ToRows waiting_;
+};
+
+struct Queries {
+    int head, first, rows;
+};
+
+float greatest(const float* scores, int count) {
+    constexpr int together = 4;  // so that they need not wait for each other
+    Vector most[together];
+    for (Vector& lanes : most) lanes = broadcast(scores[0]);
+    int i = 0;
+    for (; i + together * kLanes <= count; i += together * kLanes) {
+        for (int j = 0; j < together; ++j) most[j] = largest(most[j], load(scores + i + j * kLanes));
+    }
+    const Vector all = largest(largest(most[0], most[1]), largest(most[2], most[3]));
+    float top = scores[0];
+    for (int lane = 0; lane < kLanes; ++lane) top = std::max(top, all[lane]);
+    for (; i < count; ++i) top = std::max(top, scores[i]);
+    return top;
+}
+
+// Lanes from `count` on become zero.
+Vector first_lanes(const Vector& value, int count) {
+    IntVector lanes;
+    for (int i = 0; i < kLanes; ++i) lanes[i] = i;
+    return (Vector)((IntVector)value & (lanes < count));
+}
+
+// e to the power of a row's scores less the greatest, as slices of row `row` of a tile with the scale 1 / kLargestSliced. Gives their sum.
+float soften(const AttentionTask& task, const float* scores, int row, std::uint8_t* tile) {
+    const int span_length = sliced_span(task.tokens);
+    const float top = greatest(scores, task.tokens);
+    Vector total{};
+    float sum = 0.0f;
+    for (int first = 0; first < task.tokens; first += span_length) {
+        const int count = std::min(span_length, task.tokens - first);
+        std::uint8_t* place = tile + kSlicedScales + row * kAmxDepth;
+        const auto put = [&](int k, const Vector& weights) {
+            const SlicedLanes lanes = sliced(weights * static_cast<float>(kLargestSliced));
+            for (int s = 0; s < kSlices; ++s) std::memcpy(place + k + s * kAmxBytes, &lanes.slices[s], sizeof(Digits));
+        };
+        for (int step = 0; step < count; step += kAmxDepth, place += kSlicedStep) {
+            for (int k = 0; k < kAmxDepth; k += kLanes) {
+                const int left = count - step - k;
+                Vector weights{};
+                if (left > 0) weights = exp(load(scores + first + step + k) - top);
+                if (left < kLanes) weights = first_lanes(weights, left);
+                total += weights;
+                put(k, weights);
+            }
+        }
+        tile += kSlicedScales + steps_of(count) * kSlicedStep;
+    }
+    for (int lane = 0; lane < kLanes; ++lane) sum += total[lane];
+    return sum;
+}
+
+}  // namespace
+
+std::size_t sliced_prepared_bytes(const AttentionTask& task) {
+    return task.heads * Layout(task).bytes;
+}
+
+std::size_t sliced_attention_scratch(const AttentionTask& task) {
+    return static_cast<std::size_t>(kAmxSide) * padded_tokens(task) + sliced_bytes_of_16(task.tokens) / sizeof(float);
+}
+
+void run_sliced_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm, const HeadNorm& k_norm, const float* rope,
+                        std::uint8_t* prepared, float* /*scratch*/, Share work) {
+    const Layout layout(task);
+    const int span_length = sliced_span(task.tokens), spans = (task.tokens + span_length - 1) / span_length;
+    const int panels = tiles_of_16(task.tokens), parts = panels + spans;
+    for (int i = work.next(task.heads * parts); i < task.heads * parts; i = work.next(task.heads * parts)) {
+        const int head = i / parts, part = i % parts;
+        std::uint8_t* of_head = prepared + head * layout.bytes;
+        if (part < panels) {
+            prepare_tokens(task, {qkv, 0, head, q_norm, rope}, {qkv, 1, head, k_norm, rope}, part * kAmxSide, layout, of_head);
+        } else {
+            prepare_values(task, qkv, head, (part - panels) * span_length, of_head + layout.values);
+        }
+    }
+}
+
+void run_sliced_attention(const AttentionTask& task, const std::uint8_t* prepared, const AttentionResult& result, float* scratch,
+                          Share work) {
+    const Layout layout(task);
+    const int blocks = tiles_of_16(task.tokens), padded = padded_tokens(task), span_length = sliced_span(task.tokens);
+    auto* weights = reinterpret_cast<std::uint8_t*>(scratch + static_cast<std::size_t>(kAmxSide) * padded);
+    AmxTiles tiles;
+    Products products;
+    for (int i = work.next(task.heads * blocks); i < task.heads * blocks; i = work.next(task.heads * blocks)) {
+        const int head = i / blocks, first = i % blocks * kAmxSide, rows = std::min(kAmxSide, task.tokens - first);
+        const std::uint8_t *of_head = prepared + head * layout.bytes, *keys = of_head + layout.keys, *values = of_head + layout.values;
+        const std::uint8_t* queries = of_head + i % blocks * sliced_bytes_of_16(task.head_dim);
+        for (int n = 0; n < padded; n += kAmxSide, keys += sliced_bytes_of_16(task.head_dim))
+            products.add(tiles, steps_of(task.head_dim), queries + kSlicedScales, keys + kSlicedScales,
+                         {nullptr, keys, queries, {scratch + n, padded}, rows, true});
+        products.finish();
+        float factors[kAmxSide] = {};
+        for (int r = 0; r < rows; ++r)
+            factors[r] = 1.0f / (soften(task, scratch + static_cast<std::size_t>(r) * padded, r, weights) * kLargestSliced);
+        std::size_t start = 0;
+        for (int t = 0; t < task.tokens; t += span_length) {
+            const int steps = steps_of(std::min(span_length, task.tokens - t));
+            for (int d = 0; d < task.head_dim; d += kAmxSide) {
+                const std::uint8_t* columns = values + d / kAmxSide * sliced_bytes_of_16(task.tokens) + start;
+                float* target = result.values.values + first * result.values.stride + head * task.head_dim + d;
+                products.add(
+                    tiles, steps, weights + start + kSlicedScales, columns + kSlicedScales,
+                    {nullptr, columns, reinterpret_cast<const std::uint8_t*>(factors), {target, result.values.stride}, rows, t == 0});
+            }
+            start += kSlicedScales + steps * kSlicedStep;
+        }
+        products.finish();
+    }
+}
+
+}  // namespace da::kernels::DA_INSTRUCTION_SET
