@@ -4,6 +4,7 @@
 #include "kernels/functions.hpp"
 #include "kernels/head_rows.hpp"
 #include "kernels/sliced_tile.hpp"
+#include "kernels/softmax.hpp"
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
@@ -53,7 +54,7 @@ void slice_columns(int count, std::uint8_t* span, const Value& value) {
 void prepare_tokens(const AttentionTask& task, const HeadRows& queries, const HeadRows& keys, int first, const Layout& layout,
                     std::uint8_t* prepared) {
     const int count = std::min(kAmxSide, task.tokens - first);
-    const float scale = 1.0f / std::sqrt(static_cast<float>(task.head_dim));
+    const float scale = score_scale(task.head_dim);
     float rows[kAmxSide * kLargestHead], columns[kLargestHead * kAmxSide];
     prepare_rows(task, queries, first, count, rows);
     for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
@@ -126,55 +127,27 @@ struct Queries {
     int head, first, rows;
 };
 
-float greatest(const float* scores, int count) {
-    constexpr int together = 4;  // so that they need not wait for each other
-    Vector most[together];
-    for (Vector& lanes : most) lanes = broadcast(scores[0]);
-    int i = 0;
-    for (; i + together * kLanes <= count; i += together * kLanes) {
-        for (int j = 0; j < together; ++j) most[j] = largest(most[j], load(scores + i + j * kLanes));
-    }
-    const Vector all = largest(largest(most[0], most[1]), largest(most[2], most[3]));
-    float top = scores[0];
-    for (int lane = 0; lane < kLanes; ++lane) top = std::max(top, all[lane]);
-    for (; i < count; ++i) top = std::max(top, scores[i]);
-    return top;
-}
-
-// Lanes from `count` on become zero.
-Vector first_lanes(const Vector& value, int count) {
-    IntVector lanes;
-    for (int i = 0; i < kLanes; ++i) lanes[i] = i;
-    return (Vector)((IntVector)value & (lanes < count));
-}
-
-// e to the power of a row's scores less the greatest, as slices of row `row` of a tile with the scale 1 / kLargestSliced. Gives their sum.
-float soften(const AttentionTask& task, const float* scores, int row, std::uint8_t* tile) {
-    const int span_length = sliced_span(task.tokens);
-    const float top = greatest(scores, task.tokens);
+// Powers of two of a row's scores less the greatest as slices of row `row` of a tile, with the scale 1 / kLargestSliced. Gives the inverse
+// of their sum.
+float soften(const AttentionTask& task, float* scores, int row, std::uint8_t* tile) {
+    const int padded = padded_tokens(task), span_length = sliced_span(task.tokens);
+    hide(scores + task.tokens, scores + padded);
+    const float greatest = greatest_of(scores + kLanes, padded - kLanes, load(scores));
     Vector total{};
-    float sum = 0.0f;
-    for (int first = 0; first < task.tokens; first += span_length) {
-        const int count = std::min(span_length, task.tokens - first);
+    for (int first = 0; first < padded; first += span_length) {
+        const int count = std::min(span_length, padded - first);
         std::uint8_t* place = tile + kSlicedScales + row * kAmxDepth;
-        const auto put = [&](int k, const Vector& weights) {
-            const SlicedLanes lanes = sliced(weights * static_cast<float>(kLargestSliced));
-            for (int s = 0; s < kSlices; ++s) std::memcpy(place + k + s * kAmxBytes, &lanes.slices[s], sizeof(Digits));
-        };
         for (int step = 0; step < count; step += kAmxDepth, place += kSlicedStep) {
             for (int k = 0; k < kAmxDepth; k += kLanes) {
-                const int left = count - step - k;
-                Vector weights{};
-                if (left > 0) weights = exp(load(scores + first + step + k) - top);
-                if (left < kLanes) weights = first_lanes(weights, left);
+                const Vector weights = step + k < count ? exp2(load(scores + first + step + k) - greatest) : Vector{};
                 total += weights;
-                put(k, weights);
+                const SlicedLanes lanes = sliced(weights * static_cast<float>(kLargestSliced));
+                for (int s = 0; s < kSlices; ++s) std::memcpy(place + k + s * kAmxBytes, &lanes.slices[s], sizeof(Digits));
             }
         }
         tile += kSlicedScales + steps_of(count) * kSlicedStep;
     }
-    for (int lane = 0; lane < kLanes; ++lane) sum += total[lane];
-    return sum;
+    return 1.0f / sum_of_lanes(total);
 }
 
 }  // namespace
@@ -220,7 +193,7 @@ void run_sliced_attention(const AttentionTask& task, const std::uint8_t* prepare
         products.finish();
         float factors[kAmxSide] = {};
         for (int r = 0; r < rows; ++r)
-            factors[r] = 1.0f / (soften(task, scratch + static_cast<std::size_t>(r) * padded, r, weights) * kLargestSliced);
+            factors[r] = soften(task, scratch + static_cast<std::size_t>(r) * padded, r, weights) * (1.0f / kLargestSliced);
         std::size_t start = 0;
         for (int t = 0; t < task.tokens; t += span_length) {
             const int steps = steps_of(std::min(span_length, task.tokens - t));
