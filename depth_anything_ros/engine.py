@@ -56,9 +56,11 @@ class EngineOptions:
     metric_model: str | os.PathLike[str] = ""
     """Metric network (name or file) that gives an any-view one its metres: the other half of DA3NESTED, or DA3METRIC. Empty for none."""
     exact: bool = False
-    """Compute quantised files in floats too, as f32 and f16 files always are: slower, and only the weights are rounded then."""
+    """Compute everything in floats: slower. Of quantised files only the weights are rounded then; for f32 and f16 files it makes a
+    difference with avx512_amx alone, which takes whole numbers of 24 bits for floats."""
     instruction_set: str = ""
-    """Of the CPU kernels: avx512_vnni, avx512, avx2_vnni, avx2, sse42, neon_i8mm, neon_dotprod or neon; empty takes the best usable one."""
+    """Of the CPU kernels: avx512_amx, avx512_vnni, avx512, avx2_vnni, avx2, sse42, neon_i8mm, neon_dotprod or neon; empty takes the best
+    usable one."""
 
 
 class Engine:

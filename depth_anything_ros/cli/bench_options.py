@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", default="504x336", help="processed width x height, multiples of 14 (default %(default)s)")
     parser.add_argument("--threads", default="1,2", help="thread counts, comma separated (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured frames of each contender (default %(default)s)")
-    parser.add_argument("--exact", action="store_true", help="compute a quantised --model in floats too")
+    parser.add_argument("--exact", action="store_true", help="compute everything in floats, a quantised --model too")
     parser.add_argument(
         "--instruction-set", default="", metavar="NAME", help="of this engine, such as avx2 (default: the best one of the machine)"
     )

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--focal", type=float, default=0.0, metavar="PX", help="focal length of the pictures in pixels")
     parser.add_argument("--size", default="camera", help="size of the maps: camera (that of the picture, default) or network")
     network.add_arguments(parser)
-    parser.add_argument("--exact", action="store_true", help="compute quantised files in floats too, which takes longer")
+    parser.add_argument("--exact", action="store_true", help="compute everything in floats, quantised files too, which takes longer")
 
 
 def run(arguments: argparse.Namespace) -> int:

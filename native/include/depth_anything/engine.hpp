@@ -27,7 +27,7 @@ struct EngineOptions {
     int cached_sizes = 4;            // graphs kept, least recently used goes first
     std::uint64_t memory_limit = 0;  // bytes of a network's weights and graphs; 0: what the machine or its cgroup has
     std::string metric_model;        // file of a metric network that gives an any-view network its metres; empty: none
-    bool exact = false;              // quantised files are computed in floats too, as f32 and f16 files always are; that takes longer
+    bool exact = false;              // everything is computed in floats, quantised files too; that takes longer
     std::string instruction_set;     // of our own kernels: see kernels/README.md; empty: the best that the processor has
 };
 
