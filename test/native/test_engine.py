@@ -198,7 +198,17 @@ def test_cancel_raises_in_the_running_call_and_the_next_one_works(models):
 
 
 def test_instruction_set_is_told_and_can_be_chosen(models, engine):
-    assert engine.info.instruction_set in ("avx512_amx", "avx512_vnni", "avx512", "avx2_vnni", "avx2", "sse42", "neon_i8mm", "neon_dotprod", "neon")
+    assert engine.info.instruction_set in (
+        "avx512_amx",
+        "avx512_vnni",
+        "avx512",
+        "avx2_vnni",
+        "avx2",
+        "sse42",
+        "neon_i8mm",
+        "neon_dotprod",
+        "neon",
+    )
     path = any_view_model(models)
     with Engine.load(path, threads=1, resolution=112, instruction_set=engine.info.instruction_set) as same:
         assert np.array_equal(same.infer(PICTURE).depth, engine.infer(PICTURE).depth)

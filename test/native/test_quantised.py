@@ -67,5 +67,13 @@ def test_gated_blocks(tmp_path, photo):
     assert 1e-5 < mean_error(found, expected) < 1e-2
 
 
-def test_exact_changes_nothing_in_an_f32_file(files, photo):
-    assert np.array_equal(depth(files[0], photo, exact=True), depth(files[0], photo))
+def test_an_f32_file_is_computed_to_the_precision_of_floats(files, photo):
+    """With AMX in whole numbers of 24 bits, else in floats anyway."""
+    assert np.allclose(depth(files[0], photo, exact=True), depth(files[0], photo), rtol=1e-5, atol=0)
+
+
+def test_exact_changes_nothing_in_an_f32_file_without_amx(files, photo):
+    with Engine.load(files[0], resolution=112) as engine:
+        chosen = engine.info.instruction_set.replace("amx", "vnni")
+    found = [depth(files[0], photo, exact=exact, instruction_set=chosen) for exact in (True, False)]
+    assert np.array_equal(*found)
