@@ -38,8 +38,8 @@ extern const KernelSet kKernels;
 
 namespace {
 
-// Tile registers, and products of bytes in them: leaf 7, bits 24 and 25 of EDX. The system gives the registers, which are many, to those
-// who ask (Linux: Documentation/arch/x86/xstate.rst).
+// Tile registers, and products of bytes in them: leaf 7, bits 24 and 25 of EDX. The system gives the registers, which are many, to a
+// process that asks (Linux: Documentation/arch/x86/xstate.rst).
 [[maybe_unused]] bool has_amx() {
 #if DA_AVX512_LOWERED
     return true;

@@ -21,7 +21,7 @@ struct Layout {
           bytes(values + tiles_of_16(task.head_dim) * sliced_bytes_of_16(task.tokens)) {}
 };
 
-// Scores of a query, with zeros for tokens that are not there.
+// Scores of a query, also for tokens that are not there.
 int padded_tokens(const AttentionTask& task) {
     return tiles_of_16(task.tokens) * kAmxSide;
 }
@@ -121,10 +121,6 @@ class Products {
     LevelSums sums_[2];
     int turn_ = 0;
     ToRows waiting_;
-};
-
-struct Queries {
-    int head, first, rows;
 };
 
 // Powers of two of a row's scores less the greatest as slices of row `row` of a tile, with the scale 1 / kLargestSliced. Gives the inverse

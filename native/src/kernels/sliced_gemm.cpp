@@ -15,6 +15,7 @@ namespace {
 constexpr int kColumns = 128;                // of a piece; their weights stay in the second cache with a span of values each
 constexpr int kRowTiles = 144 / kAmxSide;    // of a piece, about
 constexpr int kRowsPerPiece = 2 * kAmxSide;  // that are sliced at a time
+
 // Tiles of one product whose sums wait to be finished: that is done while the next ones are summed up, in other units of the processor.
 struct Finish {
     const IntegerTask& task;
@@ -53,8 +54,6 @@ void run_piece(const IntegerTask& task, QuantisedView x, const GemmOperands& ope
             const std::uint8_t* rows = x.tiles + (piece.row + r) / kAmxSide * bytes_of_16 + start;
             for (int c = 0; c < piece.columns; c += kAmxSide) {
                 const std::uint8_t* columns = task.panels + (piece.column + c) / kAmxSide * bytes_of_16 + start;
-                for (int i = 0; i < std::min(kAmxSide, piece.rows - r); ++i)
-                    __builtin_prefetch(y + static_cast<std::size_t>(piece.row + r + i) * task.out + piece.column + c, 1);
                 multiply_span(tiles, steps, rows + kSlicedScales, columns + kSlicedScales, sums[turn], finish);
                 finish.row_scales = rows;
                 finish.column_scales = columns;
