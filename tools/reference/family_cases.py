@@ -18,8 +18,8 @@ from depth_anything_ros.convert.seeded import SEEDED_COMPLETE, SEEDED_METRIC
 RESOLUTION = 42
 LANDSCAPE, PORTRAIT = (56, 40), (40, 56)
 CHOICE_SEED = 14
-"""Of the random choices among rays. Rays of random weights agree on no camera: with many seeds the last places of the weights decide which sample
-wins (with 11 about half of the runs took another camera). With this one eight runs with other roundings gave the same."""
+"""Of the random choices among rays. Rays of random weights agree on no camera: with many seeds the last places of the weights decide which
+sample wins (with 11 about half of the runs took another camera). With this one eight runs with other roundings gave the same."""
 
 
 @dataclass(frozen=True)
