@@ -30,6 +30,7 @@ function(da_add_kernels name bytes registers bits)
 endfunction()
 
 include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
 # prfchw: lines that will be written are asked for as such; a processor without the instruction takes it for none.
 set(avx2_options -mavx2 -mfma -mf16c -mprfchw)
 set(avx512_options ${avx2_options} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
@@ -44,7 +45,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
         da_add_kernels(avx512 64 32 16 ${avx512_options})
         da_add_kernels(avx512_vnni 64 32 8 ${avx512_options} -mavx512vnni)
     endif()
-    check_cxx_compiler_flag("-mamx-tile -mamx-int8" has_amx)  # GCC 11, Clang 11
+    set(CMAKE_REQUIRED_FLAGS "-mamx-tile -mamx-int8")  # GCC 11, Clang 11, and an assembler that knows them: binutils 2.35
+    check_cxx_source_compiles("int main() { asm volatile(\"tdpbssd %tmm0, %tmm1, %tmm2\"); }" has_amx)
+    unset(CMAKE_REQUIRED_FLAGS)
     if(DA_AVX512_LOWERED)
         da_add_kernels(avx512_amx 64 32 tiles ${avx2_options} -DDA_SIMDE -DDA_SIMDE_VNNI -DDA_TILES)
     elseif(has_amx)

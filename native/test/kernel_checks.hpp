@@ -1,6 +1,7 @@
 // Each kernel alone against a naive reference in double precision; the checks throw when it is wrong.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "kernels/kernel_set.hpp"
@@ -57,6 +58,10 @@ Floats sliced_attention(const KernelSet& set, const naive::Attention& attention,
 
 // In floats, and in whole numbers of 24 bits where the set has them. Also that the result does not depend on the number of threads.
 void check_layer(const KernelSet& set, const Layer& layer);
+
+// That a layer of whole numbers swallows no NaN or infinity of a row or a column, and takes what is hardly anything for nothing.
+// run: the layer alone, of weights [out][in] and rows [rows][in].
+void check_no_numbers(const std::function<Floats(const Layer& layer, const Floats& weights, const Floats& rows)>& run);
 
 void check_attention(const KernelSet& set, const naive::Attention& attention);
 

@@ -6,26 +6,16 @@
 #include "check.hpp"
 #include "ggml-cpu.h"
 #include "ggml.h"
-#include "kernels/kernel_set.hpp"
-#include "naive_attention.hpp"
+#include "kernel_checks.hpp"
 
 namespace {
 
 using namespace da::kernels;
-using Floats = std::vector<float>;
+using namespace kernel_checks;
 using Bytes = std::vector<std::uint8_t>;
 
-const std::atomic<bool> kNotCancelled{false};
 constexpr GemmOperands kNothing{nullptr, nullptr, nullptr};
 constexpr int kLargestWeight = 127;
-
-Floats random_values(std::size_t count, unsigned seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    Floats values(count);
-    for (float& value : values) value = normal(random);
-    return values;
-}
 
 // Whole numbers from -most to most, one of size `most` in every block, times a power of two that differs from span to span of a row, and at
 // most by 2^spread from block to block of a span: then nothing is lost in quantising.
@@ -42,10 +32,6 @@ Floats whole_values(int rows, int length, int most, int span, int spread, unsign
     }
     return values;
 }
-
-struct Layer {
-    int in, out, rows;
-};
 
 Floats whole_weights(const KernelSet& set, const Layer& s) {
     return whole_values(s.out, s.in, kLargestWeight, set.span, set.span > kBlock ? 5 : 0, 1);
@@ -89,10 +75,6 @@ double product(const Floats& x, std::ptrdiff_t stride, const Floats& w, const La
     double sum = 0;
     for (int k = 0; k < s.in; ++k) sum += static_cast<double>(x[row * stride + k]) * w[static_cast<std::size_t>(column) * s.in + k];
     return sum;
-}
-
-double exact_gelu(double x) {
-    return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
 }
 
 const std::vector<Layer> kLayers = {{32, 5, 3}, {64, 64, 1}, {320, 70, 29}, {512, 33, 13}, {96, 130, 300}, {1536, 17, 6}};
@@ -235,32 +217,9 @@ KERNEL_TEST(integers, weights_of_every_stored_type) {
 }
 
 KERNEL_TEST(integers, values_that_are_no_numbers_or_hardly_any) {
-    const Layer s{160, 8, 4};
-    Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1);
-    Floats x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
-    x[0 * s.in + 7] = NAN;
-    x[1 * s.in + 40] = INFINITY;
-    std::fill(x.begin() + 2 * s.in, x.begin() + 3 * s.in, 0.0f);
-    x[2 * s.in + 5] = 1e-41f;
-    std::fill(x.begin() + 3 * s.in, x.end(), 1e36f);
-    const Floats y = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
-    for (int n = 0; n < s.out; ++n) {
-        CHECK(!std::isfinite(y[0 * s.out + n]) && !std::isfinite(y[1 * s.out + n]));
-        CHECK(std::abs(y[2 * s.out + n]) < 1e-37f);
-        CHECK(std::isfinite(y[3 * s.out + n]));
-    }
-    // Weights, and x without the two.
-    w[1 * s.in + 7] = NAN;
-    w[2 * s.in + 100] = INFINITY;
-    std::fill(w.begin() + 3 * s.in, w.begin() + 4 * s.in, 0.0f);
-    w[3 * s.in + 5] = 1e-41f;
-    x = random_values(x.size(), 2);
-    const Floats z = run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
-    for (int r = 0; r < s.rows; ++r) {
-        CHECK(std::isfinite(z[r * s.out]));
-        CHECK(!std::isfinite(z[r * s.out + 1]) && !std::isfinite(z[r * s.out + 2]));
-        CHECK(std::abs(z[r * s.out + 3]) < 1e-37f);
-    }
+    check_no_numbers([&](const Layer& s, const Floats& w, const Floats& x) {
+        return run_layer(set, packed(set, plain_view(w, s.in), s), quantised(set, x, s, s.in), s, false, kNothing, 1);
+    });
 }
 
 KERNEL_TEST(integers, nothing_is_done_once_cancelled) {

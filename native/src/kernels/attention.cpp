@@ -35,19 +35,6 @@ void prepare_queries(const AttentionTask& task, const HeadRows& source, int firs
     for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
 }
 
-// Columns of a panel, zero where there is no token.
-void prepare_keys(const AttentionTask& task, const HeadRows& source, int first, int count, float* columns) {
-    float rows[kLanes * kLargestHead];
-    prepare_rows(task, source, first, count, rows);
-    std::fill(rows + count * task.head_dim, rows + kLanes * task.head_dim, 0.0f);
-    for (int d = 0; d < task.head_dim; d += kLanes) {
-        Vector square[kLanes];
-        for (int r = 0; r < kLanes; ++r) square[r] = load(rows + r * task.head_dim + d);
-        transpose(square);
-        for (int r = 0; r < kLanes; ++r) store(columns + static_cast<std::size_t>(d + r) * kPanel, square[r]);
-    }
-}
-
 void copy_values(const AttentionTask& task, QkvView qkv, int head, int first, int count, float* values) {
     for (int t = first; t < first + count; ++t) {
         const float* source = qkv.values + t * qkv.stride + (2 * task.heads + head) * task.head_dim;
@@ -155,7 +142,7 @@ void run_prepare(const AttentionTask& task, QkvView qkv, const HeadNorm& q_norm,
         for (int column = 0; column < kPanel; column += kLanes) {
             const int first = panel * kPanel + column, count = std::clamp(task.tokens - first, 0, kLanes);
             prepare_queries(task, {qkv, 0, head, q_norm, rope}, first, count, queries);
-            prepare_keys(task, {qkv, 1, head, k_norm, rope}, first, count, keys + column);
+            prepare_columns(task, {qkv, 1, head, k_norm, rope}, first, count, keys + column, kPanel);
             copy_values(task, qkv, head, first, count, queries + queries_floats(task));
         }
     }

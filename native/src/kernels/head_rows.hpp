@@ -75,4 +75,17 @@ inline void prepare_rows(const AttentionTask& task, const HeadRows& source, int 
         rotate(task, source.rope + static_cast<std::size_t>(first + r) * task.head_dim, rows + r * task.head_dim);
 }
 
+// The same of kLanes tokens as columns [head_dim][stride], zero from `count` on.
+inline void prepare_columns(const AttentionTask& task, const HeadRows& source, int first, int count, float* columns, int stride) {
+    float rows[kLanes * kLargestHead];
+    prepare_rows(task, source, first, count, rows);
+    std::fill(rows + count * task.head_dim, rows + kLanes * task.head_dim, 0.0f);
+    for (int d = 0; d < task.head_dim; d += kLanes) {
+        Vector square[kLanes];
+        for (int r = 0; r < kLanes; ++r) square[r] = load(rows + r * task.head_dim + d);
+        transpose(square);
+        for (int r = 0; r < kLanes; ++r) store(columns + static_cast<std::size_t>(d + r) * stride, square[r]);
+    }
+}
+
 }  // namespace da::kernels::DA_INSTRUCTION_SET

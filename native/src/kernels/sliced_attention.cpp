@@ -59,14 +59,7 @@ void prepare_tokens(const AttentionTask& task, const HeadRows& queries, const He
     prepare_rows(task, queries, first, count, rows);
     for (int i = 0; i < count * task.head_dim; ++i) rows[i] *= scale;
     for (int r = 0; r < count; ++r) slice_row(rows + r * task.head_dim, task.head_dim, first + r, prepared);
-    prepare_rows(task, keys, first, count, rows);
-    std::fill(rows + count * task.head_dim, rows + kAmxSide * task.head_dim, 0.0f);
-    for (int d = 0; d < task.head_dim; d += kLanes) {
-        Vector square[kLanes];
-        for (int r = 0; r < kLanes; ++r) square[r] = load(rows + r * task.head_dim + d);
-        transpose(square);
-        for (int r = 0; r < kLanes; ++r) store(columns + (d + r) * kLanes, square[r]);
-    }
+    prepare_columns(task, keys, first, count, columns, kLanes);
     slice_columns(task.head_dim, prepared + layout.keys + first / kAmxSide * sliced_bytes_of_16(task.head_dim),
                   [&](int d) { return load(columns + d * kLanes); });
 }
