@@ -222,7 +222,7 @@ std::vector<PartTime> Plan::parts() const {
         auto found = std::find_if(parts.begin(), parts.end(), same);
         if (found == parts.end()) found = parts.insert(parts.end(), {node.part, 0.0, 0.0});
         found->seconds += node.seconds;
-        found->operations += node.operations;
+        if (node.seconds > 0) found->operations += node.operations;  // else nothing needs its result, and it never runs
     }
     return parts;
 }

@@ -60,6 +60,17 @@ def test_the_same_bits_with_any_number_of_threads(files, photo):
         assert np.array_equal(depth(files[1], photo, threads=threads), one)
 
 
+def test_operations_are_counted_once(files, photo):
+    """A layer has a node that gives floats and one that gives integers, of which mostly one alone is computed."""
+
+    def operations(model):
+        with Engine.load(model, resolution=112) as engine:
+            engine.infer(photo)
+            return {part.name: part.operations for part in engine.parts() if part.operations}
+
+    assert operations(files[1]) == operations(files[0])
+
+
 def test_gated_blocks(tmp_path, photo):
     write_seeded(tmp_path / "f32.gguf", SEEDED_SWIGLU)
     quantize(tmp_path / "f32.gguf", tmp_path / "q8_0.gguf", "q8_0")
