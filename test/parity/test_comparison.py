@@ -24,6 +24,10 @@ def test_one_wrong_value_among_many_counts():
     assert worst_error("depth", found, expected) == pytest.approx(0.5, rel=1e-3)
 
 
+def test_a_single_number_is_no_constant():
+    assert worst_error("scale_factor", np.array(1.001), np.array(1.0)) == pytest.approx(1e-3, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("found", "expected"),
     [

@@ -13,8 +13,8 @@ from depth_anything_ros import Intrinsics, KnownCamera, Prediction
 Arrays = dict[str, NDArray[np.floating]]
 GAUSSIANS = ("means", "scales", "rotations", "harmonics", "opacities")
 GAUSSIAN_BOUND = 1e-3
-GAUSSIAN_ROUNDING_FACTOR = 2.0
-"""Largest errors of Gaussians may be so many times those of PyTorch's own float32, where that is more than GAUSSIAN_BOUND."""
+OWN_ROUNDING_FACTOR = 2.0
+"""Largest errors may be so many times those of PyTorch's own float32 where that is known, and more than the bound."""
 ILL_CONDITIONED_RMS = 1e-4
 """The seeded rays hardly fit a camera; PyTorch's float32 decomposition of them alone is this far from its float64."""
 
@@ -49,7 +49,8 @@ def errors_of(name: str, found: NDArray[np.floating], expected: NDArray[np.float
 
 
 def bounds_of(name: str, rays: bool, rounding: float = 0.0) -> tuple[float, float]:
-    """Bounds of `errors_of`. rays: whether the cameras were fitted to rays. rounding: largest error of PyTorch's float32, for Gaussians."""
+    """Bounds of `errors_of`. rays: whether the cameras were fitted to rays. rounding: largest error of PyTorch's float32."""
+    own = OWN_ROUNDING_FACTOR * rounding
     if name in GAUSSIANS:
-        return max(GAUSSIAN_BOUND, GAUSSIAN_ROUNDING_FACTOR * rounding), ILL_CONDITIONED_RMS if rays else RMS_BOUND
-    return BOUND, BOUND if name in ("extrinsics", "intrinsics") else RMS_BOUND
+        return max(GAUSSIAN_BOUND, own), ILL_CONDITIONED_RMS if rays else RMS_BOUND
+    return max(BOUND, own), BOUND if name in ("extrinsics", "intrinsics") else RMS_BOUND

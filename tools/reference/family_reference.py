@@ -2,7 +2,7 @@
 
 family_reference.py FOLDER THREADS: writes the checkpoint of DA3-GIANT with all its parts and seeded weights, has it converted, and leaves
 in FOLDER: giant.gguf, CASE.npz with pictures, known cameras and outputs, and rounding.json: how far PyTorch's float32 is from its float64,
-for every output of the case with Gaussians.
+for every computed output of every case.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from depth_anything_ros.convert.hyper_parameters import HyperParameters, with_po
 from depth_anything_ros.convert.official_models import OFFICIAL_MODELS
 
 PICTURE = (640, 427)
-GIVEN = ("extrinsics", "intrinsics")
-"""Not computed, where the cameras are known."""
+CAMERAS = ("extrinsics", "intrinsics")
+"""Not computed, where they are known."""
 
 
 def main(folder: Path, threads: int) -> None:
@@ -41,11 +41,9 @@ def main(folder: Path, threads: int) -> None:
     official.in_float64(net)
     rounding = {}
     for name, case in TRUE_SIZE_CASES.items():
-        if case.gaussians:
-            _, exact = _outputs(net, parameters, case, torch.float64)
-            rounding = {
-                tensor: errors_of(tensor, values, exact[tensor])[0] for tensor, values in found[name].items() if tensor not in GIVEN
-            }
+        _, exact = _outputs(net, parameters, case, torch.float64)
+        computed = [tensor for tensor in exact if not (case.cameras and tensor in CAMERAS)]
+        rounding[name] = {tensor: errors_of(tensor, found[name][tensor], exact[tensor])[0] for tensor in computed}
     (folder / "rounding.json").write_text(json.dumps(rounding))
 
 

@@ -230,6 +230,13 @@ def in_float64(net: DepthAnything3Net) -> None:
         layer.register_forward_pre_hook(lambda module, inputs: (inputs[0].double(),))
     if net.gs_adapter is not None:  # it mixes float32 of its own with what it gets
         net.gs_adapter.register_forward_pre_hook(_in_float32, with_kwargs=True)
+    fit = net._process_ray_pose_estimation  # which takes rays in float32 only
+
+    def fit_in_float32(output: dict[str, torch.Tensor], *size: int) -> dict[str, torch.Tensor]:
+        output.update({name: output[name].float() for name in ("ray", "ray_conf")})
+        return fit(output, *size)
+
+    net._process_ray_pose_estimation = fit_in_float32
 
 
 def _in_float32(module: nn.Module, inputs: tuple, named: dict[str, object]) -> tuple[tuple, dict[str, object]]:

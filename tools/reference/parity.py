@@ -106,9 +106,6 @@ def _case(model: str, case: Case, paths: list[Path], reference: Arrays, facts: d
 
 
 def _row(model: str, size: str, tensor: str, found: np.ndarray, expected: np.ndarray, rounding: dict[str, float]) -> Row:
-    if expected.ndim == 0:
-        error = abs(float(found / expected) - 1.0)
-        return Row(model, size, tensor, error, 0.0, None)
     errors = worst_error(tensor, found, expected), rms_error(tensor, found, expected)
     return Row(model, size, tensor, *errors, 0.0 if tensor == "input" else rounding.get(tensor))
 
