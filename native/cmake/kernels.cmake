@@ -2,15 +2,12 @@
 set(kernel_sources activation attention conv gemm integer_gemm interpolate norm peak table winograd)
 set(kernel_sources_8 integer_attention)  # beside these: where integer products multiply 8-bit numbers, and where 16-bit ones
 set(kernel_sources_16 widened_weights)
-set(kernel_sources_tiles sliced_attention sliced_gemm)  # beside those of 8: where products of bytes have registers of their own
+set(kernel_sources_tiles sliced_attention sliced_gemm)  # where products of bytes have registers of their own
 set(DA_AVX512_LOWERED OFF CACHE BOOL "For tests: the AVX-512 kernels in AVX2 instructions, by the compiler and SIMDe, so that they run anywhere")
 
 # da_add_kernels(<name> <bytes of a vector> <number of vector registers> <bits of integer factors, or tiles> <compiler option>...)
 function(da_add_kernels name bytes registers bits)
     set(sources ${kernel_sources} ${kernel_sources_${bits}})
-    if(bits STREQUAL tiles)
-        list(APPEND sources ${kernel_sources_8})
-    endif()
     list(TRANSFORM sources PREPEND src/kernels/)
     list(TRANSFORM sources APPEND .cpp)
     add_library(da_kernels_${name} OBJECT ${sources})

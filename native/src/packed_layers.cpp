@@ -52,7 +52,7 @@ kernels::MatrixView matrix_view(const ggml_tensor* matrix) {
 }
 
 const kernels::LayerKernels& layer_kernels(const kernels::KernelSet& kernels, Packing packing) {
-    return packing == Packing::slices ? kernels.slices : kernels.integers;
+    return packing == Packing::slices ? *kernels.slices : *kernels.integers;
 }
 
 PackedLayers::PackedLayers(const std::map<std::string, ggml_tensor*>& matrices, Packing packing, const kernels::KernelSet& kernels,

@@ -276,7 +276,7 @@ const float* Weights::host_values(const std::string& name) const {
 }
 
 void Weights::pack_layers(bool exact, const kernels::KernelSet& kernels, ThreadPool& threads, std::uint64_t memory_limit) {
-    const bool integers = kernels.fast_integers && !exact, slices = kernels.fast_slices && !exact;
+    const bool integers = kernels.fast_integers && !exact, slices = kernels.slices != nullptr && !exact;
     std::map<std::string, ggml_tensor*> quantised, sliced, plain;
     for (const auto& [name, tensor] : tensors_) {
         // Not the camera decoder: it has one row for each picture, and the pose depends on it.

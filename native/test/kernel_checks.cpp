@@ -122,16 +122,16 @@ static Floats run_sliced_layer(const KernelSet& set, const MatrixView& weights, 
 }
 
 SlicedLayer::SlicedLayer(const KernelSet& kernels, const MatrixView& weights, const Layer& layer)
-    : set(kernels), shape(layer), panels(set.slices.packed_bytes(shape.in, shape.out), 0xAA) {
+    : set(kernels), shape(layer), panels(set.slices->packed_bytes(shape.in, shape.out), 0xAA) {
     Floats row(shape.in);
     Pieces pieces(1, kNotCancelled);
-    set.slices.run_pack(weights, shape.in, shape.out, panels.data(), row.data(), pieces.share(0));
+    set.slices->run_pack(weights, shape.in, shape.out, panels.data(), row.data(), pieces.share(0));
 }
 
 std::vector<std::uint8_t> SlicedLayer::slices(const Floats& x, std::ptrdiff_t stride) const {
-    std::vector<std::uint8_t> tiles(set.slices.quantised_bytes(shape.in, shape.rows), 0xAA);
+    std::vector<std::uint8_t> tiles(set.slices->quantised_bytes(shape.in, shape.rows), 0xAA);
     Pieces pieces(1, kNotCancelled);
-    set.slices.run_quantise({x.data(), shape.rows, stride}, shape.in, tiles.data(), pieces.share(0));
+    set.slices->run_quantise({x.data(), shape.rows, stride}, shape.in, tiles.data(), pieces.share(0));
     return tiles;
 }
 
@@ -141,9 +141,9 @@ Floats SlicedLayer::run(const Floats& x, std::ptrdiff_t stride, bool gelu, const
     da::ThreadPool pool(threads);
     Pieces pieces(threads, kNotCancelled);
     pool.run([&](int thread) {
-        Floats scratch(set.slices.gemm_scratch(shape.in));
-        set.slices.run_gemm({panels.data(), shape.in, shape.out, gelu}, {tiles.data(), shape.rows}, operands, {y.data(), nullptr},
-                            scratch.data(), pieces.share(thread));
+        Floats scratch(set.slices->gemm_scratch(shape.in));
+        set.slices->run_gemm({panels.data(), shape.in, shape.out, gelu}, {tiles.data(), shape.rows}, operands, {y.data(), nullptr},
+                             scratch.data(), pieces.share(thread));
     });
     return y;
 }
@@ -175,11 +175,10 @@ static void check_layer_by(RunLayer* run, const KernelSet& set, const Layer& s) 
 
 void check_layer(const KernelSet& set, const Layer& s) {
     check_layer_by(run_layer, set, s);
-    if (set.fast_slices) check_layer_by(run_sliced_layer, set, s);
+    if (set.slices != nullptr) check_layer_by(run_sliced_layer, set, s);
 }
 
-Floats sliced_attention(const KernelSet& set, const naive::Attention& c, int threads) {
-    const AttentionKernels& kernels = set.sliced_attention;
+Floats whole_attention(const AttentionKernels& kernels, const naive::Attention& c, int threads) {
     std::vector<std::uint8_t> prepared(kernels.prepared_bytes(c.task()), 0xAA);
     Floats found(static_cast<std::size_t>(c.tokens) * c.width(), -1e9f);
     da::ThreadPool pool(threads);
@@ -238,10 +237,14 @@ void check_attention(const KernelSet& set, const naive::Attention& c) {
     pieces.restart();
     set.run_attention(task, prepared.data(), {found.data(), c.width()}, scratch.data(), pieces.share(0));
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-5);
-    if (!set.fast_slices) return;
-    const Floats sliced = sliced_attention(set, c, 1);
-    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(sliced[i] - expected[i]) < 2e-5);
-    for (const int threads : {2, 3, 7}) CHECK(sliced_attention(set, c, threads) == sliced);
+    if (set.slices == nullptr) return;
+    const auto check = [&](const AttentionKernels& kernels, double bound) {
+        const Floats sliced = whole_attention(kernels, c, 1);
+        for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(sliced[i] - expected[i]) < bound);
+        for (const int threads : {2, 3, 7}) CHECK(whole_attention(kernels, c, threads) == sliced);
+    };
+    check(*set.sliced_attention, 2e-5);
+    check(*set.integer_attention, 256 * 2e-5);  // of one slice less
 }
 
 }  // namespace kernel_checks

@@ -54,9 +54,10 @@ struct SlicedLayer {
     Floats run(const Floats& x, std::ptrdiff_t stride, bool gelu, const da::kernels::GemmOperands& operands, int threads) const;
 };
 
-Floats sliced_attention(const KernelSet& set, const naive::Attention& attention, int threads);
+// By kernels of whole numbers.
+Floats whole_attention(const da::kernels::AttentionKernels& kernels, const naive::Attention& attention, int threads);
 
-// In floats, and in whole numbers of 24 bits where the set has them. Also that the result does not depend on the number of threads.
+// In floats, and in slices where the set has them. Also that the result does not depend on the number of threads.
 void check_layer(const KernelSet& set, const Layer& layer);
 
 // That a layer of whole numbers swallows no NaN or infinity of a row or a column, and takes what is hardly anything for nothing.

@@ -34,7 +34,8 @@ Floats whole_values(int rows, int length, int most, int span, int spread, unsign
 }
 
 Floats whole_weights(const KernelSet& set, const Layer& s) {
-    return whole_values(s.out, s.in, kLargestWeight, set.span, set.span > kBlock ? 5 : 0, 1);
+    const bool finer = set.span > kBlock && set.slices == nullptr;  // slices leave out a product of what is finer, see test_slices.cpp
+    return whole_values(s.out, s.in, kLargestWeight, set.span, finer ? 5 : 0, 1);
 }
 
 Floats whole_activations(const KernelSet& set, int rows, int length) {
@@ -43,10 +44,10 @@ Floats whole_activations(const KernelSet& set, int rows, int length) {
 
 // Memory without a byte to spare, so that the sanitizers see what is read or written beside it.
 Bytes packed(const KernelSet& set, const MatrixView& weights, const Layer& s, int threads = 1) {
-    Bytes panels(set.integers.packed_bytes(s.in, s.out), 0xAA);
+    Bytes panels(set.integers->packed_bytes(s.in, s.out), 0xAA);
     Floats row(s.in);
     Pieces pieces(threads, kNotCancelled);
-    for (int i = 0; i < threads; ++i) set.integers.run_pack(weights, s.in, s.out, panels.data(), row.data(), pieces.share(i));
+    for (int i = 0; i < threads; ++i) set.integers->run_pack(weights, s.in, s.out, panels.data(), row.data(), pieces.share(i));
     return panels;
 }
 
@@ -55,19 +56,19 @@ MatrixView plain_view(const Floats& weights, int in) {
 }
 
 Bytes quantised(const KernelSet& set, const Floats& x, const Layer& s, std::ptrdiff_t stride) {
-    Bytes tiles(set.integers.quantised_bytes(s.in, s.rows), 0xAA);
+    Bytes tiles(set.integers->quantised_bytes(s.in, s.rows), 0xAA);
     Pieces pieces(1, kNotCancelled);
-    set.integers.run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), pieces.share(0));
+    set.integers->run_quantise({x.data(), s.rows, stride}, s.in, tiles.data(), pieces.share(0));
     return tiles;
 }
 
 Floats run_layer(const KernelSet& set, const Bytes& panels, const Bytes& x, const Layer& s, bool gelu, const GemmOperands& operands,
                  int threads) {
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integers.gemm_scratch(s.in));
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -1e9f), scratch(set.integers->gemm_scratch(s.in));
     Pieces pieces(threads, kNotCancelled);
     for (int i = 0; i < threads; ++i)
-        set.integers.run_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
-                              pieces.share(i));
+        set.integers->run_gemm({panels.data(), s.in, s.out, gelu}, {x.data(), s.rows}, operands, {y.data(), nullptr}, scratch.data(),
+                               pieces.share(i));
     return y;
 }
 
@@ -166,6 +167,7 @@ KERNEL_TEST(integers, what_follows_the_product) {
 }
 
 KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
+    if (!set.integers->quantised_results) return;
     for (const Layer& s : {Layer{64, 32, 1}, Layer{96, 160, 37}, Layer{32, 384, 300}, Layer{160, 224, 229}}) {
         const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
                      x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2), bias = random_values(s.out, 3);
@@ -175,11 +177,11 @@ KERNEL_TEST(integers, a_quantised_result_is_the_result_quantised) {
         const Bytes expected = quantised(set, run_layer(set, panels, tiles, s, true, operands, 1), following, s.out);
         for (const int threads : {1, 2, 3, 7}) {
             Bytes found(expected.size(), 0xAA);
-            Floats scratch(set.integers.gemm_scratch(s.in));
+            Floats scratch(set.integers->gemm_scratch(s.in));
             Pieces pieces(threads, kNotCancelled);
             for (int i = 0; i < threads; ++i)
-                set.integers.run_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
-                                      scratch.data(), pieces.share(i));
+                set.integers->run_gemm({panels.data(), s.in, s.out, true}, {tiles.data(), s.rows}, operands, {nullptr, found.data()},
+                                       scratch.data(), pieces.share(i));
             CHECK(found == expected);
         }
     }
@@ -196,8 +198,8 @@ KERNEL_TEST(integers, a_quantised_norm_is_the_norm_quantised) {
     const Bytes expected = quantised(set, normal, s, s.in);
     Bytes found(expected.size(), 0xAA);
     pieces.restart();
-    set.integers.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
-                                    pieces.share(0));
+    set.integers->run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
+                                     pieces.share(0));
     CHECK(found == expected);
 }
 
@@ -229,14 +231,14 @@ KERNEL_TEST(integers, nothing_is_done_once_cancelled) {
     const Bytes panels = packed(set, plain_view(w, s.in), s);
     Bytes tiles = quantised(set, x, s, s.in);
     const std::atomic<bool> cancelled{true};
-    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integers.gemm_scratch(s.in));
+    Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f), scratch(set.integers->gemm_scratch(s.in));
     Pieces pieces(1, cancelled);
-    set.integers.run_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
-                          pieces.share(0));
+    set.integers->run_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, scratch.data(),
+                           pieces.share(0));
     CHECK(std::all_of(y.begin(), y.end(), [](float value) { return value == -7.0f; }));
     Bytes untouched(tiles.size(), 0xAA);
     pieces.restart();
-    set.integers.run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), pieces.share(0));
+    set.integers->run_quantise({x.data(), s.rows, s.in}, s.in, untouched.data(), pieces.share(0));
     CHECK(untouched == Bytes(tiles.size(), 0xAA));
 }
 
@@ -247,16 +249,16 @@ struct Prepared {
     Floats scratch;
 
     Prepared(const KernelSet& set, const naive::Attention& c)
-        : bytes(set.integer_attention.prepared_bytes(c.task()), 0xAA), scratch(set.integer_attention.scratch(c.task())) {
+        : bytes(set.integer_attention->prepared_bytes(c.task()), 0xAA), scratch(set.integer_attention->scratch(c.task())) {
         Pieces pieces(1, kNotCancelled);
-        set.integer_attention.run_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(),
-                                          pieces.share(0));
+        set.integer_attention->run_prepare(c.task(), c.view(), c.head_norm(), c.head_norm(), c.turns(), bytes.data(), scratch.data(),
+                                           pieces.share(0));
     }
 
     Floats attend(const KernelSet& set, const naive::Attention& c) {
         Floats found(static_cast<std::size_t>(c.tokens) * c.width(), -1e9f);
         Pieces pieces(1, kNotCancelled);
-        set.integer_attention.run_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), pieces.share(0));
+        set.integer_attention->run_attention(c.task(), bytes.data(), {{found.data(), c.width()}, nullptr}, scratch.data(), pieces.share(0));
         return found;
     }
 };
@@ -264,7 +266,7 @@ struct Prepared {
 }  // namespace
 
 KERNEL_TEST(integers, attention_is_its_definition_but_for_rounding) {
-    if (!set.fast_integer_attention) return;
+    if (set.integer_attention == nullptr) return;
     for (const naive::Attention& c : {naive::Attention(2, 32, 5, false, false), naive::Attention(3, 64, 77, true, true),
                                       naive::Attention(1, 96, 33, true, false), naive::Attention(2, 32, 128, false, true)}) {
         const Floats found = Prepared(set, c).attend(set, c);
@@ -280,19 +282,19 @@ KERNEL_TEST(integers, attention_is_its_definition_but_for_rounding) {
 }
 
 KERNEL_TEST(integers, a_quantised_attention_is_the_attention_quantised) {
-    if (!set.fast_integer_attention) return;
+    if (set.integer_attention == nullptr || !set.integer_attention->quantised_results) return;
     const naive::Attention c(3, 32, 70, true, true);
     Prepared prepared(set, c);
     const Bytes expected = quantised(set, prepared.attend(set, c), {c.width(), 0, c.tokens}, c.width());
     Bytes found(expected.size(), 0xAA);
     Pieces pieces(1, kNotCancelled);
-    set.integer_attention.run_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(),
-                                        pieces.share(0));
+    set.integer_attention->run_attention(c.task(), prepared.bytes.data(), {{nullptr, 0}, found.data()}, prepared.scratch.data(),
+                                         pieces.share(0));
     CHECK(found == expected);
 }
 
 KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
-    if (!set.fast_integer_attention) return;
+    if (set.integer_attention == nullptr) return;
     naive::Attention c(1, 32, 40, false, false);
     for (int t = 0; t < c.tokens; ++t) {
         for (int d = 0; d < 2 * c.width(); ++d) c.qkv[t * 3 * c.width() + d] *= 1e4f;
@@ -302,12 +304,12 @@ KERNEL_TEST(integers, scores_of_extreme_size_stay_finite) {
 
 // A sequence of ten million tokens fills more than 2 GiB for each head.
 KERNEL_TEST(integers, room_for_attention_grows_with_the_tokens_beyond_32_bits) {
-    if (!set.fast_integer_attention) return;
+    if (set.integer_attention == nullptr) return;
     AttentionTask task{3, 64, 1 << 20, 0.0f};
-    const std::size_t bytes = set.integer_attention.prepared_bytes(task);
+    const std::size_t bytes = set.integer_attention->prepared_bytes(task);
     for (const int factor : {16, 32}) {
         task.tokens = factor << 20;
-        const double found = static_cast<double>(set.integer_attention.prepared_bytes(task)) / static_cast<double>(bytes);
+        const double found = static_cast<double>(set.integer_attention->prepared_bytes(task)) / static_cast<double>(bytes);
         CHECK(found > 0.999 * factor && found < 1.001 * factor);
     }
 }

@@ -1,4 +1,4 @@
-// Whole numbers of 24 bits alone, for every instruction set of this processor that has them. That their layers and their attention are what
+// Whole numbers in slices alone, for every instruction set of this processor that has them. That their layers and their attention are what
 // they should be on many shapes is checked beside those of floats (check_layer, check_attention).
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ double product(const Floats& x, const Floats& w, const Layer& s, int row, int co
 
 // Half a step of each factor, the product of both lowest digits, and the rounding of a few sums of floats.
 KERNEL_TEST(slices, rounding_stays_within_half_a_step_of_each_factor) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     for (const Layer& s : {Layer{224, 48, 23}, Layer{768, 33, 17}, Layer{1536, 20, 18}}) {
         const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
                      x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
@@ -59,7 +59,7 @@ KERNEL_TEST(slices, rounding_stays_within_half_a_step_of_each_factor) {
 
 // All digits at the ends of their ranges, over the longest span and several: sums that lose a carry are far off.
 KERNEL_TEST(slices, sums_of_the_largest_numbers) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     for (const int in : {kLongestSpan, 4 * kLongestSpan + 64, 1000}) {
         const Layer s{in, 18, 17};
         for (const float weight : {1.0f, -1.0f}) {
@@ -75,7 +75,7 @@ KERNEL_TEST(slices, sums_of_the_largest_numbers) {
 
 // Every value a digit, or on the border to the next one, can have: each alone, beside the one that sets the scale.
 KERNEL_TEST(slices, every_place_of_a_number_counts) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     const Layer s{2, 1, 3 * 256 + 6};
     const Floats w{0.0f, 1.0f};
     Floats x;
@@ -93,7 +93,7 @@ KERNEL_TEST(slices, every_place_of_a_number_counts) {
 }
 
 KERNEL_TEST(slices, a_sliced_norm_is_the_norm_sliced) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     const Layer s{100, 1, 83};
     const std::ptrdiff_t stride = s.in + 3;
     const Floats x = random_values(static_cast<std::size_t>(s.rows) * stride, 1), weight = random_values(s.in, 2),
@@ -104,13 +104,13 @@ KERNEL_TEST(slices, a_sliced_norm_is_the_norm_sliced) {
     const auto expected = SlicedLayer(set, plain_view(row, s.in), s).slices(normal, s.in);
     std::vector<std::uint8_t> found(expected.size(), 0xAA);
     pieces.restart();
-    set.slices.run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
-                                  pieces.share(0));
+    set.slices->run_quantised_norm({s.in, 1e-6f}, {x.data(), s.rows, stride}, weight.data(), bias.data(), found.data(), scratch.data(),
+                                   pieces.share(0));
     CHECK(found == expected);
 }
 
 KERNEL_TEST(slices, weights_of_half_precision) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     const Layer s{200, 40, 1};
     const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 2);
     std::vector<ggml_fp16_t> stored(w.size());
@@ -121,15 +121,47 @@ KERNEL_TEST(slices, weights_of_half_precision) {
     CHECK(SlicedLayer(set, view, s).panels == SlicedLayer(set, plain_view(decoded, s.in), s).panels);
 }
 
+// Every weight of a quantised file, in blocks of less than a span's largest scale: each alone, times a number without a lower digit.
+KERNEL_TEST(slices, weights_of_a_quantised_file_keep_their_value) {
+    if (set.slices == nullptr) return;
+    constexpr int weights = 255;
+    for (const float share : {1.0f, 0.7f, 0.25f, 0.011f, 1e-4f}) {
+        for (const int in : {96, kLongestSpan + kBlock}) {
+            const Layer s{in, weights, 1};
+            Floats w(static_cast<std::size_t>(s.in) * s.out, 0.0f), x(s.in, 0.0f);
+            x[3] = 127 * 256;
+            x[4] = 127 * 257 - 1;  // what sets the scale; its weights are zero
+            for (int n = 0; n < weights; ++n) {
+                float* row = w.data() + static_cast<std::size_t>(n) * s.in;
+                row[3] = static_cast<float>(n - 127) * share;
+                row[5] = 127 * share;  // sets the scale of the block
+                row[kBlock + 1] = 127.0f;
+            }
+            std::vector<std::uint8_t> panels(set.integers->packed_bytes(s.in, s.out), 0xAA),
+                tiles(set.integers->quantised_bytes(s.in, 1), 0xAA);
+            Floats row(s.in), y(weights), scratch(set.integers->gemm_scratch(s.in));
+            Pieces pieces(1, kNotCancelled);
+            set.integers->run_pack(plain_view(w, s.in), s.in, s.out, panels.data(), row.data(), pieces.share(0));
+            pieces.restart();
+            set.integers->run_quantise({x.data(), 1, s.in}, s.in, tiles.data(), pieces.share(0));
+            pieces.restart();
+            set.integers->run_gemm({panels.data(), s.in, s.out, false}, {tiles.data(), 1}, kNothing, {y.data(), nullptr}, scratch.data(),
+                                   pieces.share(0));
+            const double step = 1.0 / 256, factor = 127.0 / 65536;  // rounded: a weight, and the share as a factor
+            for (int n = 0; n < weights; ++n) CHECK(std::abs(y[n] / x[3] - (n - 127) * share) < 0.501 * step + 1.01 * factor);
+        }
+    }
+}
+
 KERNEL_TEST(slices, values_that_are_no_numbers_or_hardly_any) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     check_no_numbers([&](const Layer& s, const Floats& w, const Floats& x) {
         return SlicedLayer(set, plain_view(w, s.in), s).run(x, s.in, false, kNothing, 1);
     });
 }
 
 KERNEL_TEST(slices, nothing_is_done_once_cancelled) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     const Layer s{64, 64, 20};
     const Floats w = random_values(static_cast<std::size_t>(s.in) * s.out, 1),
                  x = random_values(static_cast<std::size_t>(s.in) * s.rows, 2);
@@ -138,35 +170,35 @@ KERNEL_TEST(slices, nothing_is_done_once_cancelled) {
     const std::atomic<bool> cancelled{true};
     Floats y(static_cast<std::size_t>(s.rows) * s.out, -7.0f);
     Pieces pieces(1, cancelled);
-    set.slices.run_gemm({layer.panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, nullptr,
-                        pieces.share(0));
+    set.slices->run_gemm({layer.panels.data(), s.in, s.out, false}, {tiles.data(), s.rows}, kNothing, {y.data(), nullptr}, nullptr,
+                         pieces.share(0));
     CHECK(std::all_of(y.begin(), y.end(), [](float value) { return value == -7.0f; }));
 }
 
 // Several spans of tokens, and a last tile that is not full.
 KERNEL_TEST(slices, attention_of_more_tokens_than_a_span) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     check_attention(set, naive::Attention(1, 16, kLongestSpan + 150, true, false));
 }
 
 KERNEL_TEST(slices, scores_of_extreme_size_stay_finite) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     naive::Attention c(1, 32, 40, false, false);
     for (int t = 0; t < c.tokens; ++t) {
         for (int d = 0; d < 2 * c.width(); ++d) c.qkv[t * 3 * c.width() + d] *= 1e4f;
     }
-    for (const float value : sliced_attention(set, c, 1)) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
+    for (const float value : whole_attention(*set.sliced_attention, c, 1)) CHECK(std::isfinite(value) && std::abs(value) < 10.0f);
 }
 
 // What is no number in one query, or in a value that all read, is seen in the result.
 KERNEL_TEST(slices, attention_swallows_no_nan) {
-    if (!set.fast_slices) return;
+    if (set.slices == nullptr) return;
     naive::Attention c(1, 16, 40, false, false);
     c.qkv[5 * 3 * 16 + 3] = NAN;
-    Floats found = sliced_attention(set, c, 1);
+    Floats found = whole_attention(*set.sliced_attention, c, 1);
     for (int t = 0; t < c.tokens; ++t) CHECK(std::isnan(found[t * 16]) == (t == 5));
     c.qkv[5 * 3 * 16 + 3] = 0.0f;
     c.qkv[7 * 3 * 16 + 32 + 3] = NAN;
-    found = sliced_attention(set, c, 1);
+    found = whole_attention(*set.sliced_attention, c, 1);
     for (int t = 0; t < c.tokens; ++t) CHECK(std::isnan(found[t * 16 + 3]) && std::isfinite(found[t * 16 + 4]));
 }

@@ -22,25 +22,18 @@ PackedBytes packed_bytes;
 RunPack run_pack;
 IntegerGemmScratch integer_gemm_scratch;
 RunIntegerGemm run_integer_gemm;
-QuantisedBytes sliced_bytes;
-RunQuantise run_slice;
-RunQuantisedNorm run_sliced_norm;
-PackedBytes sliced_panel_bytes;
-RunPack run_slice_weights;
-IntegerGemmScratch sliced_gemm_scratch;
-RunIntegerGemm run_sliced_gemm;
 PreparedBytes integer_prepared_bytes;
 AttentionFloats integer_attention_scratch;
 RunIntegerPrepare run_integer_prepare;
 RunIntegerAttention run_integer_attention;
-PreparedBytes sliced_prepared_bytes;
-AttentionFloats sliced_attention_scratch;
-RunIntegerPrepare run_sliced_prepare;
-RunIntegerAttention run_sliced_attention;
 ConvScratch conv_scratch;
 ArrangeConv arrange_conv;
 RunConv run_conv;
 InterpolateScratch interpolate_scratch;
 RunInterpolate run_interpolate;
+
+// In slices, see slices.hpp: of quantised files, and of others.
+extern const LayerKernels kSlicedIntegers, kSlicedFloats;
+extern const AttentionKernels kSlicedIntegerAttention, kSlicedFloatAttention;
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

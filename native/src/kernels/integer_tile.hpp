@@ -34,6 +34,16 @@ inline void pack_block(const float* values, int column, std::uint8_t* block) {
     std::memcpy(block + column * sizeof(float), &scale, sizeof(scale));
 }
 
+// Of some blocks of a panel, for kLanes columns: as bits, in whose order infinity comes after all numbers, and NaN after infinity.
+inline Vector largest_scale(const std::uint8_t* stored, int blocks) {
+    IntVector most{};
+    for (int b = 0; b < blocks; ++b) {
+        const auto bits = value_at<IntVector>(stored + b * kBlockBytes);
+        most = bits > most ? bits : most;
+    }
+    return (Vector)most;
+}
+
 // sums = a tile of rows times a panel.
 inline void multiply_tile(int in, const std::uint8_t* tile, const std::uint8_t* panel, Sums<kDotRows, kDotVectors>& sums) {
     constexpr int down = kDotRows / kLaneRows, across = kDotPanel / kLaneColumns;  // registers

@@ -55,12 +55,11 @@ struct KernelSet {
     RunConv* run_conv;
     InterpolateScratch* interpolate_scratch;
     RunInterpolate* run_interpolate;
-    bool fast_integers, fast_integer_attention;  // integers, as below, are faster than floats; attention has none where they are not
-    int largest_activation, span;                // quantised activations are whole numbers from minus to plus this; a span shares a scale
-    LayerKernels integers;
-    bool fast_slices;  // floats as whole numbers of 24 bits, see slices.hpp, are faster than as floats; nothing in `slices` where not
-    LayerKernels slices;
-    AttentionKernels integer_attention, sliced_attention;
+    bool fast_integers;            // integers, as below, are faster than floats
+    int largest_activation, span;  // quantised activations are whole numbers from minus to plus this; a span shares a scale
+    const LayerKernels* integers;  // of quantised files
+    const LayerKernels* slices;    // floats as whole numbers of 24 bits, see slices.hpp
+    const AttentionKernels *integer_attention, *sliced_attention;  // these and `slices`: nullptr where floats are faster
 };
 
 // Those of this build that this processor can run, the best one first.

@@ -1,8 +1,9 @@
-// Floats as whole numbers of 24 bits and a scale for up to kLongestSpan of them, cut into three slices of eight bits: their products are
-// as exact as those of floats, and tile registers make them faster (as Ootomo, Ozaki and Yokota, "DGEMM on integer matrix multiplication
-// unit", 2024, do for float64).
+// Floats as whole numbers and a scale for up to kLongestSpan of them, cut into slices of eight bits, whose products tile registers make
+// fast (as Ootomo, Ozaki and Yokota, "DGEMM on integer matrix multiplication unit", 2024, do for float64). Products of three slices, 24
+// bits, are as exact as those of floats; two do for the activations and the 8-bit weights of quantised files.
 //
-// A slice is a signed digit to the base 256, so that none needs an unsigned factor: value = scale * (65536 h + 256 m + l).
+// A slice is a signed digit to the base 256, so that none needs an unsigned factor: value = scale * (65536 h + 256 m + l), or
+// scale * (256 h + m).
 #pragma once
 
 #include <algorithm>
@@ -12,11 +13,15 @@
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
-constexpr int kSlices = 3;                          // h, m, l
-constexpr int kLargestSliced = 127 * 0x010101 - 1;  // three digits of 127, and room for rounding
+constexpr int kOfFloats = 3, kOfIntegers = 2;  // slices
+template <int slices>
+constexpr int kLargestSliced = 127 * (((1 << 8 * slices) - 1) / 255) - 1;  // digits of 127, and room for rounding
+template <int slices>
+constexpr float kMost = kLargestSliced<slices>;
 constexpr int kLongestSpan = 12 * kAmxDepth;  // sums of its products fit 32 bits, and those of h are exact as floats; 36 KiB for a tile
 constexpr float kSmallestSliced = 1e-30f;     // less is nothing; its reciprocal would overflow
-constexpr std::size_t kSlicedStep = kSlices * kAmxBytes;         // kAmxDepth values of 16 rows or columns: their h, m, and l
+template <int slices>
+constexpr std::size_t kSlicedStep = slices * kAmxBytes;          // kAmxDepth values of 16 rows or columns: their h, m, and l
 constexpr std::size_t kSlicedScales = kAmxSide * sizeof(float);  // of a span
 static_assert(kAmxSide == kLanes, "a row of sums is a register");
 
@@ -31,18 +36,20 @@ inline int steps_of(int count) {
 }
 
 // Bytes of 16 rows or columns: [span], each its scales and [step][slice][16 x 64 bytes].
+template <int slices>
 inline std::size_t sliced_bytes_of_16(int in) {
     const int span = sliced_span(in);
-    return (in + span - 1) / span * kSlicedScales + steps_of(in) * kSlicedStep;
+    return (in + span - 1) / span * kSlicedScales + steps_of(in) * kSlicedStep<slices>;
 }
 
 typedef std::int8_t Digits __attribute__((vector_size(kLanes)));
 
+template <int slices>
 struct SlicedLanes {
-    Digits slices[kSlices];  // h, m, l
+    Digits digits[slices];  // h, m, l
 };
 
-// Scaled values, at most kLargestSliced in size, as digits in bytes: l, m and h from the lowest one on.
+// Scaled values, at most kLargestSliced in size, as digits in bytes, from the lowest one on.
 inline IntVector digits_of(const Vector& values) {
     constexpr std::int32_t halves = 0x808080;  // added to all digits, so that none is negative, and taken off each of them
     const Vector half = (Vector)(((IntVector)values & INT32_MIN) | (IntVector)broadcast(0.5f));
@@ -50,19 +57,21 @@ inline IntVector digits_of(const Vector& values) {
 }
 
 // The same cut into slices.
-inline SlicedLanes sliced(const Vector& values) {
+template <int slices>
+inline SlicedLanes<slices> sliced(const Vector& values) {
     const IntVector digits = digits_of(values);
-    return {{__builtin_convertvector(digits >> 16, Digits), __builtin_convertvector(digits >> 8, Digits),
-             __builtin_convertvector(digits, Digits)}};
+    SlicedLanes<slices> lanes;
+    for (int s = 0; s < slices; ++s) lanes.digits[s] = __builtin_convertvector(digits >> (8 * (slices - 1 - s)), Digits);
+    return lanes;
 }
 
 // Calls take(first, kLanes values as slices) over `count` values and gives their scale. What is not finite makes the scale so, and the
 // slices any.
-template <typename Take>
+template <int slices, typename Take>
 inline float sliced_values(const float* values, int count, const Take& take) {
-    const float top = largest_size(values, count), inverse = top > kSmallestSliced ? kLargestSliced / top : 0.0f;
-    for (int i = 0; i < count; i += kLanes) take(i, sliced(load_some(values + i, count - i) * inverse));
-    return top * (1.0f / kLargestSliced);
+    const float top = largest_size(values, count), inverse = top > kSmallestSliced ? kMost<slices> / top : 0.0f;
+    for (int i = 0; i < count; i += kLanes) take(i, sliced<slices>(load_some(values + i, count - i) * inverse));
+    return top * (1.0f / kMost<slices>);
 }
 
 }  // namespace da::kernels::DA_INSTRUCTION_SET

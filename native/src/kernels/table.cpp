@@ -1,23 +1,29 @@
-#include "kernels/dot.hpp"
 #include "kernels/functions.hpp"
+#if defined(DA_TILES)
+#include "kernels/slices.hpp"
+#else
+#include "kernels/dot.hpp"
+#endif
 
 namespace da::kernels::DA_INSTRUCTION_SET {
 
 namespace {
 
-constexpr AttentionKernels kIntegerAttention = kFastIntegerAttention ? AttentionKernels{integer_prepared_bytes, integer_attention_scratch,
-                                                                                        run_integer_prepare, run_integer_attention, true}
-                                                                     : AttentionKernels{};
 #if defined(DA_TILES)
-constexpr bool kFastSlices = true;
-constexpr LayerKernels kSlicedLayers = {sliced_bytes,      run_slice,           run_sliced_norm, sliced_panel_bytes,
-                                        run_slice_weights, sliced_gemm_scratch, run_sliced_gemm, false};
-constexpr AttentionKernels kSlicedAttention = {sliced_prepared_bytes, sliced_attention_scratch, run_sliced_prepare, run_sliced_attention,
-                                               false};
+constexpr bool kFast = true;
+constexpr int kMostOfActivations = kLargestSliced<kOfIntegers>, kLongest = kLongestSpan;
+constexpr const LayerKernels *kIntegers = &kSlicedIntegers, *kSlices = &kSlicedFloats;
+constexpr const AttentionKernels *kIntegerAttention = &kSlicedIntegerAttention, *kSlicedAttention = &kSlicedFloatAttention;
 #else
-constexpr bool kFastSlices = false;
-constexpr LayerKernels kSlicedLayers = {};
-constexpr AttentionKernels kSlicedAttention = {};
+constexpr bool kFast = kFastIntegers;
+constexpr int kMostOfActivations = kLargestActivation, kLongest = kSpan;
+constexpr LayerKernels kLayers = {quantised_bytes, run_quantise,         run_quantised_norm, packed_bytes,
+                                  run_pack,        integer_gemm_scratch, run_integer_gemm,   true};
+constexpr AttentionKernels kAttention = kFastIntegerAttention ? AttentionKernels{integer_prepared_bytes, integer_attention_scratch,
+                                                                                 run_integer_prepare, run_integer_attention, true}
+                                                              : AttentionKernels{};
+constexpr const LayerKernels *kIntegers = &kLayers, *kSlices = nullptr;
+constexpr const AttentionKernels *kIntegerAttention = kFastIntegerAttention ? &kAttention : nullptr, *kSlicedAttention = nullptr;
 #endif
 
 }  // namespace
@@ -41,13 +47,11 @@ const KernelSet kKernels = {
     run_conv,
     interpolate_scratch,
     run_interpolate,
-    kFastIntegers,
-    kFastIntegerAttention,
-    kLargestActivation,
-    kSpan,
-    {quantised_bytes, run_quantise, run_quantised_norm, packed_bytes, run_pack, integer_gemm_scratch, run_integer_gemm, true},
-    kFastSlices,
-    kSlicedLayers,
+    kFast,
+    kMostOfActivations,
+    kLongest,
+    kIntegers,
+    kSlices,
     kIntegerAttention,
     kSlicedAttention,
 };

@@ -8,16 +8,6 @@ namespace {
 
 constexpr float kOne = 32768.0f;  // of factors, see widened
 
-// Of the blocks of a span, in each lane: as bits, in whose order infinity comes after all numbers, and NaN after infinity.
-Vector largest_scale(const std::uint8_t* stored, int blocks) {
-    IntVector most{};
-    for (int b = 0; b < blocks; ++b) {
-        const auto bits = value_at<IntVector>(stored + b * kBlockBytes);
-        most = bits > most ? bits : most;
-    }
-    return (Vector)most;
-}
-
 // Shares of a whole as 16-bit factors, twice in each lane: the numbers of a group are two.
 IntVector factors_of(const Vector& shares) {
     const IntVector whole = __builtin_convertvector(least(shares * kOne, broadcast(kOne - 1.0f)), IntVector);

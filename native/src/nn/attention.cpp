@@ -30,7 +30,7 @@ struct HeadSources {
 
 // In whole numbers, as the layers beside it are packed.
 ggml_tensor* integer_attention(Graph& g, Packing packing, const kernels::AttentionTask& task, const HeadSources& heads) {
-    const kernels::AttentionKernels& set = packing == Packing::slices ? g.kernels.sliced_attention : g.kernels.integer_attention;
+    const kernels::AttentionKernels& set = packing == Packing::slices ? *g.kernels.sliced_attention : *g.kernels.integer_attention;
     g.scratch.reserve(set.scratch(task));
     ggml_tensor* prepared = kernel_node(
         g, heads.all, {static_cast<std::int64_t>(set.prepared_bytes(task)), 1, 1},
@@ -65,7 +65,7 @@ ggml_tensor* attention(Graph& g, ggml_tensor* qkv, const AttentionOptions& optio
     const kernels::AttentionTask task{options.heads, static_cast<int>(channels) / options.heads, static_cast<int>(tokens),
                                       options.norm_eps};
     const HeadSources heads(g, qkv, options);
-    const bool integers = g.weights.has_integers() && g.kernels.fast_integer_attention && task.head_dim % kernels::kBlock == 0;
+    const bool integers = g.weights.has_integers() && g.kernels.integer_attention != nullptr && task.head_dim % kernels::kBlock == 0;
     if (integers) return integer_attention(g, Packing::integers, task, heads);
     if (g.weights.has_slices()) return integer_attention(g, Packing::slices, task, heads);
     ggml_tensor* prepared = kernel_node(g, heads.all, {static_cast<std::int64_t>(g.kernels.prepared_floats(task)), 1, 1},
