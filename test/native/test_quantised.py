@@ -50,7 +50,7 @@ def test_exact_is_the_network_of_the_decoded_weights(files, photo):
 def test_integers_add_less_than_the_weights_lost(files, photo):
     plain, quantised, decoded = files
     expected, of_weights, found = depth(plain, photo), depth(decoded, photo), depth(quantised, photo)
-    assert 1e-5 < mean_error(found, of_weights) < 8e-3  # the lower bound: they were computed in integers
+    assert 1e-6 < mean_error(found, of_weights) < 8e-3  # the lower bound: they were computed in integers, with AMX of 16 bits
     assert mean_error(found, expected) < mean_error(of_weights, expected) + 8e-3
 
 
