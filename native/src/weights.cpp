@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -165,6 +166,8 @@ void release_pages(const GgufFile& file) {
     ::madvise(const_cast<std::uint8_t*>(file.mapping()), file.bytes(), MADV_DONTNEED);
 }
 
+constexpr std::size_t kLargestVector = 64 << 10, kCacheLine = 64;  // bytes
+
 constexpr std::string_view kDepthHead = "head.", kGaussianHead = "gs.";
 using ConvShapes = std::map<std::string, ConvShape>;
 
@@ -255,11 +258,31 @@ void Weights::pack(bool gaussian_head) {
     }
 }
 
+// Vectors lie between matrices whose pages are let go when they are packed: the system reads the pages around a missing one too, up to two
+// megabytes of a file, so that reading vectors there would bring the matrices back.
 void Weights::map() {
     auto* base = const_cast<std::uint8_t*>(file_.mapping());  // ggml takes no const pointer; weights are only read
     buffer_.reset(ggml_backend_cpu_buffer_from_ptr(base, file_.bytes()));
-    for (const auto& [name, tensor] : tensors_)
-        ggml_backend_tensor_alloc(buffer_.get(), tensor, const_cast<std::uint8_t*>(file_.find(name)->data));
+    std::map<ggml_tensor*, std::size_t> places;  // in vectors_
+    std::size_t bytes = 0;
+    for (const auto& [name, tensor] : tensors_) {
+        if (ggml_nbytes(tensor) > kLargestVector) continue;
+        places.emplace(tensor, bytes);
+        bytes += (ggml_nbytes(tensor) + kCacheLine - 1) / kCacheLine * kCacheLine;
+    }
+    vectors_ = AlignedFloats(bytes / sizeof(float));
+    auto* copies = reinterpret_cast<std::uint8_t*>(vectors_.data());
+    vectors_buffer_.reset(ggml_backend_cpu_buffer_from_ptr(copies, bytes));
+    for (const auto& [name, tensor] : tensors_) {
+        auto* data = const_cast<std::uint8_t*>(file_.find(name)->data);
+        const auto place = places.find(tensor);
+        if (place == places.end()) {
+            ggml_backend_tensor_alloc(buffer_.get(), tensor, data);
+        } else {
+            std::memcpy(copies + place->second, data, ggml_nbytes(tensor));
+            ggml_backend_tensor_alloc(vectors_buffer_.get(), tensor, copies + place->second);
+        }
+    }
 }
 
 void Weights::copy(const Backend& backend) {

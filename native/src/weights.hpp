@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "aligned_buffer.hpp"
 #include "backend.hpp"
 #include "ggml-cpp.h"
 #include "gguf_file.hpp"
@@ -24,8 +25,8 @@ struct ConvShape {
 
 class Weights {
   public:
-    // The file must have passed check_tensors and must outlive the weights. On the CPU they are read where the file is mapped, elsewhere
-    // copied to the device. Throws Error("device.memory") when the device has no room for them.
+    // The file must have passed check_tensors and must outlive the weights. On the CPU matrices are read where the file is mapped; vectors
+    // are copied. Elsewhere all are copied to the device. Throws Error("device.memory") when the device has no room for them.
     Weights(const GgufFile& file, const Hparams& hparams, const Backend& backend);
 
     // Packs the convolutions of the Gaussians' head, which few programs want, where our own kernels run; the second time nothing happens.
@@ -60,7 +61,8 @@ class Weights {
 
     const GgufFile& file_;
     ggml_context_ptr context_;
-    ggml_backend_buffer_ptr buffer_;
+    AlignedFloats vectors_;
+    ggml_backend_buffer_ptr buffer_, vectors_buffer_;
     std::map<std::string, ggml_tensor*> tensors_;
     std::map<std::string, ConvShape> conv_shapes_;
     std::map<std::string, kernels::PackedConv> convs_;
