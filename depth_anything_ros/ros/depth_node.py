@@ -55,7 +55,7 @@ class DepthNode(LifecycleNode):
         self._transforms = SharedTransforms(self)
         self._cameras: Cameras | None = None
         self._switch = EngineSwitch(self._load)
-        self._active = False
+        self._active = self._finalized = False
         self._faults = LogThrottle()
         refuse_what_cannot_be(self)
         self._own_services = Services(self, lambda: self._cameras if self._active else None, lambda: self._options)
@@ -98,7 +98,11 @@ class DepthNode(LifecycleNode):
         return self._guarded("clean up", self._clean_up)
 
     def on_shutdown(self, state: State) -> TransitionCallbackReturn:
-        return self._guarded("shut down", self.release)
+        return self._guarded("shut down", self._shut_down)
+
+    def _shut_down(self) -> None:
+        self.release()
+        self._finalized = True
 
     def _guarded(self, name: str, action: Callable[[], None]) -> TransitionCallbackReturn:
         # rclpy swallows what a transition raises, without a word.
@@ -237,9 +241,10 @@ class DepthNode(LifecycleNode):
     def _report(self) -> None:
         name = self.get_fully_qualified_name().lstrip("/")
         info = None if self._cameras is None else self._cameras.engine.info
-        state = (
-            "unconfigured" if info is None else "inactive" if not self._active else "active" if self._own_services.enabled else "disabled"
-        )
+        if info is None:
+            state = "finalized" if self._finalized else "unconfigured"
+        else:
+            state = "inactive" if not self._active else "active" if self._own_services.enabled else "disabled"
         if self._switch.loading:
             state += f", loading {self._switch.loading}"
         statuses = [diagnostics.engine_status(name, state, info, str(self.failure or ""), self._switch.problem)]

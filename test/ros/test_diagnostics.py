@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from fake_engine import METRIC
+from lifecycle_msgs.msg import Transition
 from rig import NodeProcess, Rig, image_message, info_message
 from sensor_msgs.msg import CameraInfo
 
@@ -52,6 +53,20 @@ def test_a_healthy_stream(rig: Rig, start: Start) -> None:
     assert 5 < float(values["input_hz"]) < 30 and int(values["processed"]) > 5 and values["rejected"] == "0"
     assert values["calibration"] == "K of camera_info, stamp of the image"
     assert 0 <= float(values["inference_p50_ms"]) <= float(values["inference_p95_ms"])
+
+
+def test_the_state_through_a_life(rig: Rig, start: Start) -> None:
+    start(*MODEL, "-p", "autostart:=false", ready=False)
+    rig.listen("/diagnostics")
+    rig.until(lambda: "engine" in latest(rig))
+    assert latest(rig)["engine"][2]["state"] == "unconfigured"
+    for transition, state in (
+        (Transition.TRANSITION_CONFIGURE, "inactive"),
+        (Transition.TRANSITION_ACTIVATE, "active"),
+        (Transition.TRANSITION_ACTIVE_SHUTDOWN, "finalized"),
+    ):
+        assert rig.change_state(transition)
+        rig.until(lambda state=state: latest(rig)["engine"][2]["state"] == state)
 
 
 def test_the_log_tells_the_topics_and_a_name_that_nobody_publishes(rig: Rig, start: Start) -> None:
