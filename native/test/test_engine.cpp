@@ -275,11 +275,11 @@ TEST(engine, sizes_that_are_kept_do_not_use_up_the_memory_of_a_new_one) {
             return false;
         }
     };
-    options.resolution = 504;
+    options.resolution = 252;
     options.memory_limit = 1u << 20;
-    while (!fits(*std::make_unique<da::Engine>(file.path(), options), Picture(504, 504))) options.memory_limit += options.memory_limit / 8;
+    while (!fits(*std::make_unique<da::Engine>(file.path(), options), Picture(252, 252))) options.memory_limit += options.memory_limit / 8;
     da::Engine engine(file.path(), options);  // has room for one plan of that size, and not for two
-    for (const int height : {504, 490, 504, 476, 462}) CHECK(fits(engine, Picture(504, height)));
+    for (const int height : {252, 238, 252, 224, 210}) CHECK(fits(engine, Picture(252, height)));
 }
 
 // A damaged weight must not become a depth that looks right: what is no number stays so through activations, softmax and filtering.
